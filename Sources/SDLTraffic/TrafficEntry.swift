@@ -52,7 +52,7 @@ extension TrafficEntry {
     package var isOfRelay: Bool { fate == .byRelay || fate == .dropped(.answersRelay) }
 
     /// Logs show it and the ring keeps it.
-    var isForPeople: Bool { if case .event(.sessionEnded) = content { false } else { true } }
+    var isForPeople: Bool { if case .event(.session) = content { false } else { true } }
 }
 
 extension Direction {
@@ -189,9 +189,9 @@ package struct DroppedEntry: Sendable {
 package enum EventEntry: Hashable, Sendable {
     case appConnected(peer: String)
     case appClosed(reason: String)
-    /// A session of an app that goes on is over. For those who follow sessions only: people see the
-    /// frames that ended it.
-    case sessionEnded
+    /// What the router says of a session of an app that goes on. For those who follow sessions only:
+    /// people see the frames.
+    case session(SessionEvent)
     /// `number` counts the links since relayd started, from 1.
     case linkOpened(number: Int, address: String)
     case linkClosed(reason: String)

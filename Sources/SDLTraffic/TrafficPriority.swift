@@ -66,7 +66,7 @@ extension DropReason {
 extension EventEntry {
     fileprivate var priority: TrafficPriority {
         switch self {
-        case .sessionEnded: .debug
+        case .session: .debug
         case .appConnected, .appClosed, .linkOpened: .info
         case .linkClosed, .missed, .unanswered, .unansweredStart, .noticed: .warning
         }

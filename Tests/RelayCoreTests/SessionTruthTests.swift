@@ -3,6 +3,7 @@
 import NIOCore
 import NIOEmbedded
 import RelayTesting
+import SDLAdvice
 import SDLProtocol
 import Testing
 
@@ -127,6 +128,38 @@ struct SessionTruthTests: GoodbyeWords {
         #expect(bench.facts().first?.services.map(\.isProtected) == [true])
     }
 
+    @Test("the advice tells of a wrong hash, and not of the right one")
+    func hashes() throws {
+        let bench = try Bench()
+        let app = try bench.hub.app(session: 1)
+        try app.says(.endService(version: 5, sessionID: 1, hashID: 9))
+        try bench.hub.link.says(.control(.endServiceNAK, session: 1))
+        #expect(bench.advice() == [.endWrongHash])
+        try app.says(.control(.endService, session: 1, messageID: 2))
+        try bench.hub.link.says(.control(.endServiceNAK, session: 1))
+        #expect(bench.advice() == [.endWrongHash, .endWithoutHash])
+        try app.says(end(1, message: 3))
+        try bench.hub.link.says(.control(.endServiceACK, session: 1))
+        #expect(bench.advice() == [.endWrongHash, .endWithoutHash])
+        #expect(bench.sessions() == [[]])
+    }
+
+    @Test("the advice tells of an offered transport, and not when there is none any more")
+    func transports() throws {
+        let bench = try Bench()
+        let app = try bench.hub.app(session: 1)
+        func update(_ address: String) -> Frame {
+            let document: BSONDocument = [ControlKey.tcpIPAddress: .string(address)]
+            return .control(
+                .transportEventUpdate, service: .control, session: 1, payload: document.bytes)
+        }
+        try bench.hub.link.says(update(""))
+        #expect(bench.advice() == [])
+        try bench.hub.link.says(update("192.168.1.20"))
+        #expect(bench.advice() == [.secondaryTransport])
+        #expect(app.isActive)
+    }
+
     @Test("what was not seen because the queue was full is told afterwards")
     func missed() throws {
         let bench = try Bench()
@@ -159,6 +192,7 @@ private final class Bench {
     private var decoder = TrafficDecoder()
     private var table = FactsTable()
     private var rules = AdviceRules()
+    private var advised: [AdviceCode] = []
 
     init() throws {
         hub = try EmbeddedHub()
@@ -184,6 +218,12 @@ private final class Bench {
         return known
     }
 
+    /// What was advised so far.
+    func advice() -> [AdviceCode] {
+        follow()
+        return advised
+    }
+
     func facts() -> [AppFacts] {
         follow()
         return table.apps.sorted { $0.key < $1.key }.map(\.value)
@@ -195,6 +235,7 @@ private final class Bench {
         for item in hub.tapQueue.takeAll() { decoder.receive(item, into: &entries) }
         for entry in entries {
             rules.consider(entry, table)
+            for case .new(let advice) in rules.take() { advised.append(advice.code) }
             table.apply(entry)
         }
     }

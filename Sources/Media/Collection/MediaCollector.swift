@@ -218,8 +218,8 @@ package struct MediaCollector: Sendable {
 
     private mutating func happened(_ event: EventEntry, _ entry: TrafficEntry) {
         switch event {
-        case .sessionEnded:
-            let owner = Owner(app: entry.app, session: entry.sessionID ?? 0)
+        case .session(.ended(let session)):
+            let owner = Owner(app: entry.app, session: session)
             endAll { $0 == owner }
         case .appClosed: endAll { $0.app == entry.app }
         case .linkClosed:

@@ -130,13 +130,13 @@ final class SDLReporter {
     // MARK: - Sessions
 
     func tell(_ event: RouterEvent<SDLApp>, at now: NIODeadline, _ time: WallTime) {
+        if let (app, told) = event.told { reporter.tell(told, of: app.connection, at: time) }
         switch event {
         case .sessionOpened(let app, let grant):
             logger.debug(
                 "session opened",
                 metadata: ["app": "\(app.id)", "session": "\(grant.sessionID)"])
         case .sessionEnded(let app, let session):
-            reporter.tell(.ended(session), of: app.connection, at: time)
             logger.debug("session ended", metadata: ["app": "\(app.id)", "session": "\(session)"])
         case .farewell(let session):
             logger.debug(
@@ -158,7 +158,7 @@ final class SDLReporter {
             logger.warning(
                 "the head unit gave session \(session) to another app without ending it",
                 metadata: ["app": "\(app.id)"])
-        case .startSent(let app): reporter.tell(.startSent, of: app.connection, at: time)
+        case .startSent: break
         case .startServiceUnanswered(let app):
             app.connection.lastProblem = "the head unit did not answer StartService"
             logger.warning(
@@ -168,14 +168,14 @@ final class SDLReporter {
                 """, metadata: ["app": "\(app.id)"])
         case .sessionRefused(let app, let inUse):
             sessionRefused(app, inUse: inUse, at: now, time)
-        // The advice reads these two from the frames, and warns.
-        case .wrongHash(let app, let session, let sent):
+        // Of these two the advice warns.
+        case .wrongHash(let app, let session, let hash):
             logger.debug(
-                sent == 0
+                hash.sent == .nothing
                     ? "EndService without the hash ID of its session; the head unit may refuse it"
                     : "EndService with a hash ID the head unit did not give",
                 metadata: ["app": "\(app.id)", "session": "\(session)"])
-        case .secondaryTransportOffered(let session, let isPassedOn):
+        case .secondaryTransportOffered(_, let session, let isPassedOn):
             logger.debug(
                 """
                 the head unit offers a secondary transport, which bypasses relayd: \

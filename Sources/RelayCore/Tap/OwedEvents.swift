@@ -47,6 +47,8 @@ struct OwedEvents {
             switch what {
             case .startSent: sent[app] = event
             case .ended(let number): ended[Session(app: app, number: number)] = event
+            // What is told of it would come again.
+            case .wrongHash, .transportOffered: break
             }
         case .linkClosed:
             ended = [:]

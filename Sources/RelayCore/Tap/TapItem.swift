@@ -128,13 +128,28 @@ package enum TapItem: Sendable {
     case noted(TapNote, time: WallTime)
 }
 
-/// What `SessionRouter` knows of sessions and no frame shows, told at its place behind the frames that it follows
-/// from.
+/// What `SessionRouter` knows of sessions, told at its place behind the frames that it follows from: no frame shows
+/// it, or only to who knows as much as the router.
 package enum SessionEvent: Hashable, Sendable {
     /// The app's StartService that has waited longest (`TappedFrame.isWaiting`) is sent to the head unit now.
     case startSent
     /// The session with this number is over, whether or not a frame says so.
     case ended(UInt8)
+    /// The app's EndService carries another hash ID than the session was granted with.
+    case wrongHash(WrongHash, session: UInt8)
+    /// The head unit offers a second transport, past relayd, which has passed the offer on or taken it out.
+    case transportOffered(session: UInt8, isPassedOn: Bool)
+}
+
+extension SessionEvent {
+    /// The session it is about; nil when it has no number yet.
+    package var session: UInt8? {
+        switch self {
+        case .startSent: nil
+        case .ended(let session), .wrongHash(_, let session), .transportOffered(let session, _):
+            session
+        }
+    }
 }
 
 /// What somebody wants to stand in recordings, at its place between the frames.

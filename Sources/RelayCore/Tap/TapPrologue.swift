@@ -119,6 +119,7 @@ package struct TapPrologue {
             apps[app]?.starts[.rpc]?.time = time
         case .ended(let session):
             release(apps[app]?.sessions.removeValue(forKey: session)?.frames ?? [])
+        case .wrongHash, .transportOffered: break
         }
     }
 

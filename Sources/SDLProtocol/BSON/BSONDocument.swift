@@ -14,6 +14,22 @@ package enum BSONValue: Hashable, Sendable {
     case other(type: UInt8, bytes: ByteBuffer)
 }
 
+extension BSONValue {
+    /// The protocol specification's name of the type.
+    package var typeName: String {
+        switch self {
+        case .string: "string"
+        case .int32: "int32"
+        case .int64: "int64"
+        case .array: "array"
+        case .document: "document"
+        case .double: "double"
+        case .bool: "boolean"
+        case .other(let type, _): "BSON type \(type)"
+        }
+    }
+}
+
 /// Keys and values in the order they travel; lookups are linear, documents have a dozen keys.
 package struct BSONDocument: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package private(set) var elements: [Element] = []

@@ -17,21 +17,11 @@ extension AdviceRules {
                 .foreignSession, entry,
                 "the app sends frames on session \(session), which is not its own")
         case .secondaryTransport:
-            guard entry.direction == .fromAccessory else {
-                return advise(
-                    .secondaryTransport, entry, cause: "asked",
-                    "the app asks for a second transport around relayd; relayd refused it")
-            }
-            // An empty address says that there is none any more.
-            if let frame = dropped.frame,
-                ControlPayload(frame).document?.string(ControlKey.tcpIPAddress) == ""
-            {
-                return
-            }
+            // What the head unit offers is told by the router.
+            guard entry.direction == .fromApp else { return }
             advise(
-                .secondaryTransport, entry,
-                "the head unit offered a second transport; relayd took the offer out",
-                isAboutLink: true)
+                .secondaryTransport, entry, cause: "asked",
+                "the app asks for a second transport around relayd; relayd refused it")
         case .emptyMessage:
             advise(
                 .messageRefused, entry, cause: "empty",

@@ -20,19 +20,31 @@ extension AdviceRules {
             considerGrant(control, entry, session, service)
         case (.startServiceNAK, .fromAccessory):
             considerRefusal(control, entry, service, table)
-        case (.endService, .fromApp) where service == .rpc:
-            considerEnd(control, entry, session)
         case (.endServiceACK, _): sessions[session]?.streams.remove(service)
         case (.heartbeat, .fromAccessory): considerHeartbeat(entry, session)
         case (.heartbeatACK, .fromApp): sessions[session]?.heartbeats = 0
-        case (.transportEventUpdate, .fromAccessory):
-            guard control.payload.document?.string(ControlKey.tcpIPAddress) != "" else { return }
+        default: break
+        }
+    }
+
+    /// What the router says of a session.
+    mutating func consider(_ event: SessionEvent, _ entry: TrafficEntry) {
+        switch event {
+        case .startSent: break
+        case .ended(let session):
+            if sessions[session]?.app == entry.app { sessions[session] = nil }
+        case .wrongHash(let hash, let session): consider(hash, session, entry)
+        case .transportOffered(_, isPassedOn: true):
             advise(
                 .secondaryTransport, entry,
                 "the head unit offers a second transport, and the offer is passed on",
                 remedy: "set sessions.secondary_transports to strip to keep all traffic in sight",
                 isAboutLink: true)
-        default: break
+        case .transportOffered(_, isPassedOn: false):
+            advise(
+                .secondaryTransport, entry,
+                "the head unit offered a second transport; relayd took the offer out",
+                isAboutLink: true)
         }
     }
 
@@ -56,19 +68,13 @@ extension AdviceRules {
     private mutating func considerGrant(
         _ control: ControlEntry, _ entry: TrafficEntry, _ session: UInt8, _ service: ServiceType
     ) {
-        considerOffers(control, entry)
         if control.version >= 5 { considerTypes(control, entry, service) }
         guard service == .rpc else {
             if service.isStream { sessions[session]?.streams.insert(service) }
             return
         }
-        let hash = control.payload.hashID ?? 0
-        guard control.grant == .opens else {
-            if sessions[session]?.hashID == 0 { sessions[session]?.hashID = hash }
-            return
-        }
-        sessions[session] = SessionNotes(
-            app: entry.app, version: control.version, hashID: hash)
+        guard control.grant == .opens else { return }
+        sessions[session] = SessionNotes(app: entry.app)
         if entry.bytes > Self.largestACK {
             advise(
                 .ackTooLarge, entry,
@@ -132,27 +138,6 @@ extension AdviceRules {
         ControlKey.videoServiceTransports: "array",
     ]
 
-    private mutating func considerOffers(_ control: ControlEntry, _ entry: TrafficEntry) {
-        if entry.fate == .amended {
-            return advise(
-                .secondaryTransport, entry,
-                "the head unit offered a second transport in its StartServiceACK; relayd took "
-                    + "the offer out", isAboutLink: true)
-        }
-        guard let document = control.payload.document else { return }
-        let hasNames = document.array(ControlKey.secondaryTransports)?.isEmpty == false
-        // 1 is the primary transport, 2 the secondary.
-        let lists = [ControlKey.audioServiceTransports, ControlKey.videoServiceTransports]
-        guard hasNames || lists.contains(where: { document.array($0)?.contains(.int32(2)) == true })
-        else { return }
-        advise(
-            .secondaryTransport, entry,
-            "the head unit offers a second transport in its StartServiceACK, and the offer is "
-                + "passed on",
-            remedy: "set sessions.secondary_transports to strip to keep all traffic in sight",
-            isAboutLink: true)
-    }
-
     // MARK: NAK
 
     private mutating func considerRefusal(
@@ -215,28 +200,20 @@ extension AdviceRules {
 
     // MARK: End and heartbeat
 
-    private mutating func considerEnd(
-        _ control: ControlEntry, _ entry: TrafficEntry, _ session: UInt8
-    ) {
-        guard control.version > 1, let granted = sessions[session]?.hashID, granted != 0 else {
-            return
-        }
-        let sent = control.payload.hashID ?? 0
-        guard sent != granted else { return }
-        if let value = control.payload.document?[ControlKey.hashID], !value.isOf("int32") {
-            advise(
-                .endWrongHash, entry,
-                "EndService carries hashId as \(value.typeName), expected int32")
-        } else if sent == 0 {
+    private mutating func consider(_ hash: WrongHash, _ session: UInt8, _ entry: TrafficEntry) {
+        let expected = ControlDetails.hash(hash.expected)
+        switch hash.sent {
+        case .nothing:
             advise(
                 .endWithoutHash, entry,
-                "EndService of session \(session) carries no hash ID, expected "
-                    + ControlDetails.hash(granted))
-        } else {
+                "EndService of session \(session) carries no hash ID, expected \(expected)")
+        case .hash(let sent):
             advise(
                 .endWrongHash, entry,
                 "EndService of session \(session) carries hash ID \(ControlDetails.hash(sent)), "
-                    + "expected " + ControlDetails.hash(granted))
+                    + "expected \(expected)")
+        case .type(let name):
+            advise(.endWrongHash, entry, "EndService carries hashId as \(name), expected int32")
         }
     }
 
@@ -278,19 +255,5 @@ extension AdviceRules {
 }
 
 extension BSONValue {
-    /// The protocol specification's name of the type.
-    fileprivate var typeName: String {
-        switch self {
-        case .string: "string"
-        case .int32: "int32"
-        case .int64: "int64"
-        case .array: "array"
-        case .document: "document"
-        case .double: "double"
-        case .bool: "boolean"
-        case .other(let type, _): "BSON type \(type)"
-        }
-    }
-
     fileprivate func isOf(_ name: String) -> Bool { typeName == name }
 }

@@ -44,9 +44,6 @@ struct AdviceRules: Sendable {
 
     struct SessionNotes: Sendable {
         var app: AppID?
-        var version: UInt8
-        /// Of its StartServiceACK; 0 when that had none.
-        var hashID: UInt32
         /// Audio and video as far as they run.
         var streams: Set<ServiceType> = []
         var isRegistered = false
@@ -154,9 +151,7 @@ struct AdviceRules: Sendable {
         case .appClosed:
             sessions = sessions.filter { $0.value.app != entry.app }
             protectedStarts = protectedStarts.filter { $0.app != entry.app }
-        case .sessionEnded:
-            guard let session = entry.sessionID, sessions[session]?.app == entry.app else { return }
-            sessions[session] = nil
+        case .session(let event): consider(event, entry)
         case .linkClosed:
             sessions = [:]
             registeredIDs = []

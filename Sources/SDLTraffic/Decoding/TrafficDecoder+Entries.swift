@@ -51,10 +51,10 @@ extension TrafficDecoder {
     }
 
     /// Has the number of the entry before, because it is not shown.
-    mutating func ended(_ session: UInt8, of app: AppID) -> TrafficEntry {
+    mutating func told(_ event: SessionEvent, of app: AppID) -> TrafficEntry {
         var entry = entry(
-            .event(.sessionEnded), app: app, session: session, service: nil, direction: nil,
-            bytes: 0, frames: 0)
+            .event(.session(event)), app: app, session: event.session, service: nil,
+            direction: nil, bytes: 0, frames: 0)
         lastNumber -= 1
         entry.number = lastNumber
         return entry

@@ -61,14 +61,9 @@ package struct TrafficDecoder: Sendable {
             entries.append(event(.appClosed(reason: PrintableText.string(reason)), app: app))
             sessions.forget(app)
             starts.forget(app)
-        case .session(.startSent, let app, let time):
+        case .session(let event, let app, let time):
             now = time
-            starts.sent(app, at: time)
-        case .session(.ended(let session), let app, let time):
-            now = time
-            // Else the number has been given away, and is another's already.
-            if sessions.app(session) == app { end(session, into: &entries) }
-            entries.append(ended(session, of: app))
+            follow(event, of: app, into: &entries)
         case .linkOpened(let number, let address, let time):
             now = time
             starts.linkOpened(at: time)
@@ -89,6 +84,19 @@ package struct TrafficDecoder: Sendable {
             if case .garbage = notice, app == nil, isLinkReliable { starts.doubtAnswers() }
             entries.append(event(.noticed(notice), app: app))
         }
+    }
+
+    private mutating func follow(
+        _ event: SessionEvent, of app: AppID, into entries: inout [TrafficEntry]
+    ) {
+        switch event {
+        case .startSent: starts.sent(app, at: now)
+        case .ended(let session):
+            // Else the number has been given away, and is another's already.
+            if sessions.app(session) == app { end(session, into: &entries) }
+        case .wrongHash, .transportOffered: break
+        }
+        entries.append(told(event, of: app))
     }
 
     // MARK: Time

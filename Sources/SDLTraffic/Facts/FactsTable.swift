@@ -43,14 +43,14 @@ package struct FactsTable: Sendable {
                         name: left.name, lastFailure: left.isRegistered ? nil : left.lastFailure)
                 ))
             if departed.count > Self.departedCount { departed.removeFirst() }
-        case .sessionEnded:
-            if let app = entry.app, let session = entry.sessionID { apps[app]?.end(session) }
+        case .session(.ended(let session)):
+            if let app = entry.app { apps[app]?.end(session) }
         case .linkOpened(let number, _): headUnit = HeadUnitFacts(link: number)
         case .linkClosed:
             headUnit = HeadUnitFacts()
             for app in apps.keys { apps[app]?.endAllSessions() }
         case .noticed(.garbage): if entry.app == nil { headUnit.garbageAt = entry.time }
-        case .missed, .unanswered, .unansweredStart, .noticed: break
+        case .missed, .unanswered, .unansweredStart, .noticed, .session: break
         }
     }
 

@@ -249,7 +249,7 @@ struct TrafficJSONFormat: Sendable {
         case .appClosed(let reason):
             line.append(",\"event\":\"app_left\"")
             line.append(key: "reason", string: reason)
-        case .sessionEnded: break  // Never shown: `TrafficEntry.isForPeople`.
+        case .session: break  // Never shown: `TrafficEntry.isForPeople`.
         case .linkOpened(_, let address):
             line.append(",\"event\":\"link_opened\"")
             line.append(key: "address", string: address)

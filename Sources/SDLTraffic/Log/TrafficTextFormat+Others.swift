@@ -254,7 +254,7 @@ extension TrafficTextFormat {
         case .appClosed(let reason):
             line.append("app closed: ")
             line.append(reason)
-        case .sessionEnded: break  // Never shown: `TrafficEntry.isForPeople`.
+        case .session: break  // Never shown: `TrafficEntry.isForPeople`.
         case .linkOpened(_, let address):
             line.append("link opened: ")
             line.append(address)

@@ -169,7 +169,7 @@ private struct TrafficWorld {
 
     private mutating func happen(_ what: Int, _ bytes: inout FuzzBytes) {
         let app = Self.id(Int(bytes.byte()))
-        switch what % 8 {
+        switch what % 10 {
         case 0: see(.appConnected(app, peer: bytes.text(), time: now))
         case 1: see(.appClosed(app, reason: bytes.text(), time: now))
         case 2: see(.linkOpened(number: 1, address: bytes.text(), time: now))
@@ -177,6 +177,15 @@ private struct TrafficWorld {
         case 4: see(.missed(frames: Int(bytes.number()), bytes: Int(bytes.number())))
         case 5: see(.session(.ended(bytes.byte()), app, time: now))
         case 6: see(.session(.startSent, app, time: now))
+        case 7:
+            let sent: WrongHash.Sent =
+                bytes.byte() & 1 == 0 ? .hash(bytes.number()) : .type(bytes.text())
+            let hash = WrongHash(sent: sent, expected: bytes.number())
+            see(.session(.wrongHash(hash, session: bytes.byte()), app, time: now))
+        case 8:
+            let offer = SessionEvent.transportOffered(
+                session: bytes.byte(), isPassedOn: bytes.byte() & 1 == 0)
+            see(.session(offer, app, time: now))
         default: link.expected.sessions.insert(bytes.byte())
         }
     }

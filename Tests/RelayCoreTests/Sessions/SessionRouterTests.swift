@@ -224,14 +224,33 @@ struct SessionRouterTests {
         _ = bench.actions()
         #expect(bench.accessory(says: offer) == .handled)
         #expect(bench.actions() == [.amended(.startServiceACK(session: 1), to: "music")])
+        func offers(_ bench: Bench) -> [RouterEvent<String>] {
+            _ = bench.actions()
+            defer { bench.events = [] }
+            return bench.events.filter {
+                if case .secondaryTransportOffered = $0 { true } else { false }
+            }
+        }
+        let offered = RouterEvent.secondaryTransportOffered("music", session: 1, isPassedOn: false)
+        #expect(offers(bench) == [offered])
         let event = Frame.control(.transportEventUpdate, service: .control, session: 1)
         #expect(bench.accessory(says: event) == .drop(.secondaryTransport))
+        #expect(offers(bench) == [offered])
+        let withdrawal: BSONDocument = [ControlKey.tcpIPAddress: .string("")]
+        let gone = Frame.control(
+            .transportEventUpdate, service: .control, session: 1, payload: withdrawal.bytes)
+        #expect(bench.accessory(says: gone) == .drop(.secondaryTransport))
+        #expect(offers(bench) == [])
 
         let passing = Bench { $0.secondaryTransports = .pass }
         passing.router.connect("music")
         _ = passing.app("music", says: .startService())
         #expect(passing.accessory(says: offer) == .toApp("music"))
         #expect(passing.accessory(says: event) == .toApp("music"))
+        let passed = RouterEvent.secondaryTransportOffered("music", session: 1, isPassedOn: true)
+        #expect(offers(passing) == [passed, passed])
+        #expect(passing.accessory(says: gone) == .toApp("music"))
+        #expect(offers(passing) == [])
     }
 
     @Test("an app that opens a secondary transport through the relay is told no")
@@ -263,7 +282,46 @@ struct SessionRouterTests {
         bench.open("music", session: 1)
         let end = Frame.endService(version: 5, sessionID: 1, hashID: 9)
         #expect(bench.app("music", says: end) == .handled)
-        #expect(bench.router.actions.first == .event(.wrongHash("music", session: 1, sent: 9)))
+        let hash = WrongHash(sent: .hash(9), expected: 0x1_0005)
+        #expect(bench.router.actions.first == .event(.wrongHash("music", session: 1, hash)))
         #expect(bench.actions() == [.toLink(end, from: .app("music"))])
+    }
+
+    @Test(
+        "which hash of an EndService is wrong",
+        arguments: [
+            (Frame.control(.endService, session: 1), WrongHash.Sent.nothing),
+            (.endService(version: 5, sessionID: 1, hashID: 9), .hash(9)),
+            (.endService(version: 5, sessionID: 1, hashID: 0x1_0005), nil),
+            (
+                .control(
+                    .endService, session: 1,
+                    payload: ([ControlKey.hashID: .int64(0x1_0005)] as BSONDocument).bytes),
+                .type("int64")
+            ),
+            // Version 1 knows no hash.
+            (.endService(version: 1, sessionID: 1, hashID: 0), nil),
+        ] as [(Frame, WrongHash.Sent?)])
+    func hashes(end: Frame, sent: WrongHash.Sent?) {
+        let bench = Bench()
+        bench.open("music", session: 1)
+        _ = bench.app("music", says: end)
+        _ = bench.actions()
+        let found = bench.events.compactMap { event -> WrongHash.Sent? in
+            if case .wrongHash("music", session: 1, let hash) = event { hash.sent } else { nil }
+        }
+        #expect(found == [sent].compactMap(\.self))
+    }
+
+    @Test("where the head unit has granted no hash, none is wrong")
+    func grantedWithoutHash() {
+        let bench = Bench()
+        bench.router.connect("music")
+        _ = bench.app("music", says: .startService())
+        _ = bench.actions()
+        _ = bench.accessory(says: .control(.startServiceACK, session: 1))
+        _ = bench.app("music", says: .endService(version: 5, sessionID: 1, hashID: 9))
+        _ = bench.actions()
+        #expect(!bench.events.contains { if case .wrongHash = $0 { true } else { false } })
     }
 }

@@ -34,7 +34,8 @@ struct OwedEventsTests {
         case .appConnected(let app, _, _): "\(app) came"
         case .appClosed(let app, _, _): "\(app) left"
         case .session(.startSent, let app, _): "\(app) asked"
-        case .session(.ended(let session), let app, _): "session \(session) of \(app) ended"
+        case .session(let event, let app, _):
+            "session \(event.session.map { "\($0)" } ?? "-") of \(app) ended"
         case .linkOpened(let number, _, _): "link \(number) opened"
         case .linkClosed: "link closed"
         case .noted(let note, _): note.text

@@ -52,6 +52,11 @@ package enum Capture {
                     frame: frame, direction: direction, app: app, time: time(chunk.t))
                 tapped.grant = reader.read(tapped)
                 frames.append(tapped)
+                let told = reader.takeEvents()
+                guard !told.isEmpty else { continue }
+                items.append(.frames(frames))
+                items += told.map { .session($0, app, time: time(chunk.t)) }
+                frames = []
             }
             if !frames.isEmpty { items.append(.frames(frames)) }
         }
@@ -83,10 +88,11 @@ package enum Capture {
     }
 }
 
-/// Has the hub's own router say what each grant of a recording means.
+/// Has the hub's own router say what each grant of a recording means, and what else it tells.
 private struct GrantReader {
     private var router = SessionRouter<AppID>(configuration: RelayConfiguration())
     private var now = NIODeadline.uptimeNanoseconds(0)
+    private var events: [SessionEvent] = []
     private let app: AppID
 
     init(_ app: AppID) {
@@ -109,11 +115,26 @@ private struct GrantReader {
         return router.grantMeaning
     }
 
+    mutating func takeEvents() -> [SessionEvent] {
+        defer { events = [] }
+        return events
+    }
+
     /// The link takes everything at once.
     private mutating func write() {
         for action in router.takeActions() {
-            guard case .toLink(let frame, _) = action else { continue }
-            router.wrote(frame, at: now)
+            switch action {
+            case .toLink(let frame, _): router.wrote(frame, at: now)
+            case .event(let event): note(event)
+            default: break
+            }
         }
+    }
+
+    /// Not the ends of sessions: some of the recordings go on behind them, with words that relayd would drop.
+    private mutating func note(_ event: RouterEvent<AppID>) {
+        guard let told = event.told?.event else { return }
+        if case .ended = told { return }
+        events.append(told)
     }
 }

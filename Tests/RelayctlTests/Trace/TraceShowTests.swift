@@ -45,7 +45,7 @@ import Traces
     }
 
     private static func isForPeople(_ entry: TrafficEntry) -> Bool {
-        if case .event(.sessionEnded) = entry.content { return false }
+        if case .event(.session) = entry.content { return false }
         return true
     }
 

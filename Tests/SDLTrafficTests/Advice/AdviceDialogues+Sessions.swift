@@ -86,22 +86,22 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
         says: ["no hash ID, expected 0x00010005"],
         dialogue: {
             $0.starts()
-            $0.control(.fromApp, .endService)
+            $0.endsWith(nil, .nothing)
         },
+        // Whether it is wrong, the router says.
         nearMiss: {
-            // v1 knows no hash.
             $0.starts()
-            $0.control(.fromApp, .endService, version: 1)
+            $0.endsWith(nil)
         }),
     .endWrongHash: AdviceExample(
         says: ["hash ID 0x00000099, expected 0x00010005"],
         dialogue: {
             $0.starts()
-            $0.says(.fromApp, .endService(version: 5, sessionID: 1, hashID: 0x99))
+            $0.endsWith(0x99, .hash(0x99))
         },
         nearMiss: {
             $0.starts()
-            $0.says(.fromApp, .endService(version: 5, sessionID: 1, hashID: 0x10005))
+            $0.endsWith(0x99)
         }),
     .heartbeatUnanswered: AdviceExample(
         says: ["has not answered 1 heartbeat "],
@@ -146,20 +146,38 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
         }),
     .secondaryTransport: AdviceExample(
         says: ["took the offer out"],
-        dialogue: { $0.grants(Dialogue.grant(), fate: .amended) },
+        dialogue: {
+            $0.grants(Dialogue.grant(), fate: .amended)
+            if let app = $0.app {
+                $0.receive(
+                    .session(.transportOffered(session: 1, isPassedOn: false), app, time: $0.time))
+            }
+        },
         nearMiss: {
-            // An empty list, and the primary transport, invite nobody.
+            // What is an offer, the router says.
             $0.grants(
-                Dialogue.grant {
-                    $0["secondaryTransports"] = .array([])
-                    $0["videoServiceTransports"] = .array([.int32(1)])
-                })
+                Dialogue.grant { $0["secondaryTransports"] = .array([.string("TCP_WIFI")]) })
             let gone: BSONDocument = ["tcpIpAddress": .string(""), "tcpPort": .int32(0)]
             $0.control(
                 .fromAccessory, .transportEventUpdate, .control, payload: gone.bytes,
                 fate: .dropped(.secondaryTransport))
         }),
 ]
+
+extension Dialogue {
+    /// The app ends its session with this hash ID, and the router says so much of it.
+    fileprivate mutating func endsWith(_ hashID: UInt32?, _ sent: WrongHash.Sent? = nil) {
+        says(
+            .fromApp,
+            hashID.map { .endService(version: 5, sessionID: session, hashID: $0) }
+                ?? Frame(
+                    version: 5, type: .control, service: .rpc,
+                    info: ControlFrameType.endService.rawValue, sessionID: session))
+        guard let sent, let app else { return }
+        let hash = WrongHash(sent: sent, expected: 0x10005)
+        receive(.session(.wrongHash(hash, session: session), app, time: time))
+    }
+}
 
 extension Frame {
     /// A single frame with a notification, so many payload bytes large.

@@ -15,10 +15,10 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case startServiceUnanswered(App)
     /// The head unit refused a session while so many were in use.
     case sessionRefused(App, inUse: Int)
-    /// The app ends its session with a hash the head unit did not give; 0 is none at all.
-    case wrongHash(App, session: UInt8, sent: UInt32)
+    /// The app ends its session with a hash the head unit did not give.
+    case wrongHash(App, session: UInt8, WrongHash)
     /// The head unit invites the app to connect around the relay; taken out, or passed on.
-    case secondaryTransportOffered(session: UInt8, isPassedOn: Bool)
+    case secondaryTransportOffered(App, session: UInt8, isPassedOn: Bool)
     /// relayd ended a message that the app, which may have left, had sent only a part of.
     case messageEnded(App?, EndedMessage)
     /// The app announced a larger message than it may.
@@ -28,4 +28,21 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case lateAnswer(App?, session: UInt8, FunctionID)
     /// The app did not answer the head unit's heartbeat in time; relayd did.
     case heartbeatAnswered(App, session: UInt8)
+}
+
+extension RouterEvent {
+    /// What is told of it to those who look at the traffic, and follow the router. Nil for what frames show,
+    /// for what is told as a notice, and for what concerns relayd alone.
+    package var told: (app: App, event: SessionEvent)? {
+        switch self {
+        case .startSent(let app): (app, .startSent)
+        case .sessionEnded(let app, let session): (app, .ended(session))
+        case .wrongHash(let app, let session, let hash): (app, .wrongHash(hash, session: session))
+        case .secondaryTransportOffered(let app, let session, let isPassedOn):
+            (app, .transportOffered(session: session, isPassedOn: isPassedOn))
+        case .sessionOpened, .farewell, .sessionReassigned, .startServiceUnanswered,
+            .sessionRefused, .messageEnded, .messageTooLarge, .lateAnswer, .heartbeatAnswered:
+            nil
+        }
+    }
 }

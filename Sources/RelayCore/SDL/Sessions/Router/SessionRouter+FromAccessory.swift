@@ -136,13 +136,24 @@ extension SessionRouter {
         case (.heartbeat, .control):
             return receiveHeartbeat(frame)
         case (.transportEventUpdate, _):
-            let isPassedOn = configuration.secondaryTransports == .pass
-            actions.append(
-                .event(.secondaryTransportOffered(session: session, isPassedOn: isPassedOn)))
-            return isPassedOn ? deliver(frame) : .drop(.secondaryTransport)
+            return receiveTransportUpdate(frame)
         default:
             return deliver(frame)
         }
+    }
+
+    /// One with an empty address says that there is no second transport any more.
+    private mutating func receiveTransportUpdate(_ frame: Frame) -> Decision {
+        let session = frame.sessionID
+        let isPassedOn = configuration.secondaryTransports == .pass
+        if let owner = routes[session].owner,
+            ControlPayload(frame).document?.string(ControlKey.tcpIPAddress) != ""
+        {
+            actions.append(
+                .event(
+                    .secondaryTransportOffered(owner, session: session, isPassedOn: isPassedOn)))
+        }
+        return isPassedOn ? deliver(frame) : .drop(.secondaryTransport)
     }
 
     /// Protection of a running service was answered: its ACK carries hash 0, the first one stays
@@ -189,11 +200,10 @@ extension SessionRouter {
         actions.append(.event(.sessionOpened(app, SessionGrant(frame))))
         guard let amended = frame.withoutSecondaryTransportOffers() else { return .toApp(app) }
         let isPassedOn = configuration.secondaryTransports == .pass
+        if !isPassedOn { actions.append(.amended(amended, to: app)) }
         actions.append(
-            .event(.secondaryTransportOffered(session: session, isPassedOn: isPassedOn)))
-        if isPassedOn { return .toApp(app) }
-        actions.append(.amended(amended, to: app))
-        return .handled
+            .event(.secondaryTransportOffered(app, session: session, isPassedOn: isPassedOn)))
+        return isPassedOn ? .toApp(app) : .handled
     }
 
     /// The largest frame a service of the session may have. What `mtu` counts is not agreed; no

@@ -146,7 +146,7 @@ extension SessionRouter {
         case (.open, .startService, .rpc):
             routes[session].isUpgradePending = true
         case (.open, .endService, .rpc):
-            adviseOnEnd(frame, from: app)
+            checkHash(of: frame, from: app)
             endByApp(frame, of: app)
             return .handled
         case (.open, .endServiceACK, .rpc):
@@ -157,6 +157,7 @@ extension SessionRouter {
         case (.open, _, _): break
         case (.endedByAccessory, .endService, .rpc)
         where farewells[session]?.step == .awaitingApp:
+            checkHash(of: frame, from: app)
             endByApp(frame, of: app)
             return .handled
         case (.endedByAccessory, .endServiceACK, .rpc):
@@ -170,11 +171,12 @@ extension SessionRouter {
         return .toLink
     }
 
-    private mutating func adviseOnEnd(_ frame: Frame, from app: App) {
-        guard frame.version > 1, let granted = grants[frame.sessionID]?.hashID else { return }
-        let sent = ControlPayload(frame).hashID ?? 0
-        guard sent != granted else { return }
-        actions.append(.event(.wrongHash(app, session: frame.sessionID, sent: sent)))
+    /// Version 1 knows no hash, and some head units grant none.
+    private mutating func checkHash(of end: Frame, from app: App) {
+        guard end.version > 1, let granted = grants[end.sessionID]?.hashID, granted != 0,
+            let hash = WrongHash(end, expected: granted)
+        else { return }
+        actions.append(.event(.wrongHash(app, session: end.sessionID, hash)))
     }
 }
 
