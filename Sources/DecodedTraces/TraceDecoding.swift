@@ -14,6 +14,8 @@ package struct TraceDecoding {
     /// When time passed is looked at next.
     private var nextLook = Int64.min
     private var began: WallTime?
+    /// The trace tells when an audio or video service ends.
+    private var tellsServiceEnds = true
     /// Those that have not left.
     private var apps: Set<AppID> = []
     /// Frames of apps beyond `maximumApps`, which are not decoded.
@@ -37,8 +39,9 @@ package struct TraceDecoding {
     package mutating func receive(_ entry: TraceEntry, into entries: inout [TrafficEntry]) {
         if case .record(let record) = entry.content {
             switch record {
-            case .trace:
+            case .trace(let header):
                 if began == nil { began = entry.time }
+                tellsServiceEnds = header.events.contains(TraceHeader.serviceEnds)
                 return
             case .linkOpened, .appConnected:
                 // They were there before: answers may belong to requests that nobody has recorded.
@@ -48,8 +51,23 @@ package struct TraceDecoding {
         }
         advance(to: entry.time, into: &entries)
         guard let item = entry.item, admit(entry) else { return }
+        if !tellsServiceEnds, let end = Self.serviceEnd(entry) {
+            decoder.receive(end, into: &entries)
+        }
         decoder.receive(item, into: &entries)
         if case .record(.appLeft(let app, _)) = entry.content { apps.remove(app) }
+    }
+
+    /// That an audio or video service is over, read from the frame that confirms its end: in older traces nothing
+    /// else says so. Everybody else goes by what the router says.
+    private static func serviceEnd(_ entry: TraceEntry) -> TapItem? {
+        guard let tapped = entry.frame, let app = tapped.app,
+            tapped.frame.controlType == .endServiceACK, tapped.frame.service.isStream,
+            tapped.isControlToRelay || tapped.fate.isPeers || tapped.fate == .byRelay
+        else { return nil }
+        let end = SessionEvent.serviceEnded(
+            tapped.frame.service, session: tapped.frame.sessionID)
+        return .session(end, app, time: entry.time)
     }
 
     /// The end of the trace: what was counted and not told yet.

@@ -177,7 +177,7 @@ package struct TraceSurvey {
             summary.gaps += 1
             summary.missed.add(frames, bytes)
         case .notice, .advice, .mark: note(entry)
-        case .startSent, .sessionEnded, .other: break
+        case .startSent, .sessionEnded, .serviceEnded, .other: break
         }
     }
 

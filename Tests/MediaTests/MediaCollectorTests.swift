@@ -18,7 +18,7 @@ import Testing
         shelf.register()
         shelf.startVideo("RAW")
         for picture in Self.pictures { shelf.stream(picture) }
-        shelf.send(.control(.endService, service: .video, session: 1))
+        shelf.endVideo()
         let file = try #require(shelf.files.first)
         #expect(file.bytes == Self.pictures.flatMap { $0 })
         #expect(file.item.fileName == "Navigation-video.h264")
@@ -88,7 +88,7 @@ import Testing
         shelf.stream(Self.pictures[1])
         shelf.send(.control(.startServiceNAK, service: .video, session: 1), .fromAccessory)
         shelf.stream(Self.pictures[2])
-        shelf.send(.control(.endService, service: .video, session: 1))
+        shelf.endVideo()
         // And again, without asking again.
         for picture in Self.pictures { shelf.stream(picture) }
         // Granted at last.

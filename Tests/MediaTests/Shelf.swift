@@ -48,6 +48,10 @@ struct Shelf {
         take(.frames([tapped]))
         collector.receive(tapped, omitted: omitted)
         write()
+        // The hub says so behind the answer to EndService.
+        guard frame.controlType == .endServiceACK, frame.service.isStream, let app else { return }
+        let end = SessionEvent.serviceEnded(frame.service, session: frame.sessionID)
+        take(.session(end, app, time: tapped.time))
     }
 
     mutating func take(_ item: TapItem) {
@@ -152,6 +156,11 @@ struct Shelf {
         let payload = transport == nil ? ByteBuffer() : document.bytes
         send(.control(.startService, service: .video, session: 1, payload: payload))
         send(.control(.startServiceACK, service: .video, session: 1), .fromAccessory)
+    }
+
+    mutating func endVideo() {
+        send(.control(.endService, service: .video, session: 1))
+        send(.control(.endServiceACK, service: .video, session: 1), .fromAccessory)
     }
 
     mutating func startAudio() {

@@ -113,9 +113,13 @@ struct Dialogue {
             Frame(
                 version: version, type: .control, service: service, info: type.rawValue,
                 sessionID: session ?? self.session, payload: payload), fate: fate)
-        // The hub says so behind the answer to an app's EndService.
-        if type == .endServiceACK, service == .rpc, let app {
-            receive(.session(.ended(session ?? self.session), app, time: time))
+        // The hub says so behind the answer to EndService.
+        guard type == .endServiceACK, let app else { return }
+        let number = session ?? self.session
+        if service == .rpc {
+            receive(.session(.ended(number), app, time: time))
+        } else if service.isStream {
+            receive(.session(.serviceEnded(service, session: number), app, time: time))
         }
     }
 

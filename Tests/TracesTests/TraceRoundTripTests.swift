@@ -138,10 +138,22 @@ struct TraceRoundTripTests {
         .appConnected(AppID(rawValue: .max), peer: "[::1]:1"),
         .appLeft(AppID(rawValue: 1), reason: "left"),
         .startSent(AppID(rawValue: 1)), .sessionEnded(AppID(rawValue: 1), session: 255),
+        .serviceEnded(AppID(rawValue: 2), session: 1, .video),
         .notice(code: "garbage", text: "ü😀", app: nil),
         .advice(code: "request_rate", text: "", app: AppID(rawValue: 2)), .mark(text: "here"),
         .gap(frames: .max, bytes: .max), .end(TraceEnd(reason: "stopped")),
     ]
+
+    @Test("a trace that does not say which records it has is older than they are")
+    func olderHeader() throws {
+        func events(_ fields: String) throws -> [String]? {
+            let json = ByteBuffer(string: #"{"record":"trace","version":1\#(fields)}"#)
+            guard case .trace(let header) = try TraceRecord(json: json) else { return nil }
+            return header.events
+        }
+        #expect(try events("") == [])
+        #expect(try events(#","events":["weather","service_ended"]"#) == ["service_ended"])
+    }
 
     @Test("a record of a later version is passed over; what is none is named")
     func strangeRecords() throws {

@@ -165,7 +165,6 @@ package struct MediaCollector: Sendable {
             requests[lane] = nil
             if refused.count < MediaLimits.maximumApps { refused.insert(lane) }
             streams[lane]?.refuse()
-        case .endService, .endServiceACK: end(lane)
         default: break
         }
     }
@@ -221,6 +220,8 @@ package struct MediaCollector: Sendable {
         case .session(.ended(let session)):
             let owner = Owner(app: entry.app, session: session)
             endAll { $0 == owner }
+        case .session(.serviceEnded(let service, let session)):
+            end(Lane(owner: Owner(app: entry.app, session: session), service: service))
         case .appClosed: endAll { $0.app == entry.app }
         case .linkClosed:
             endAll()

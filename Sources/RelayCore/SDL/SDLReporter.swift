@@ -158,7 +158,7 @@ final class SDLReporter {
             logger.warning(
                 "the head unit gave session \(session) to another app without ending it",
                 metadata: ["app": "\(app.id)"])
-        case .startSent: break
+        case .startSent, .serviceEnded: break
         case .startServiceUnanswered(let app):
             app.connection.lastProblem = "the head unit did not answer StartService"
             logger.warning(

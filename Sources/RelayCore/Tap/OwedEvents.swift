@@ -1,18 +1,23 @@
 import NIOCore
+import SDLProtocol
 
 /// Events that could not be delivered because the queue was full: connections, what became of sessions, the
 /// state of the link, and marks. Used by `TapQueue`.
 ///
 /// It keeps at most one event per connected app, two per app that is known, one per number of a
-/// session that such an app has had, and two of the link. An app that came and went meanwhile leaves nothing.
+/// session that such an app has had and one per service of it, and two of the link. An app that came
+/// and went meanwhile leaves nothing.
 struct OwedEvents {
     /// A number may be given to another app, and that session end, before anything is told.
     private struct Session: Hashable, Comparable {
         var app: AppID
         var number: UInt8
+        /// Nil for all of it.
+        var service: ServiceType?
 
         static func < (left: Self, right: Self) -> Bool {
-            (left.app, left.number) < (right.app, right.number)
+            (left.app, left.number, left.service?.rawValue ?? .max)
+                < (right.app, right.number, right.service?.rawValue ?? .max)
         }
     }
 
@@ -47,6 +52,8 @@ struct OwedEvents {
             switch what {
             case .startSent: sent[app] = event
             case .ended(let number): ended[Session(app: app, number: number)] = event
+            case .serviceEnded(let service, let number):
+                ended[Session(app: app, number: number, service: service)] = event
             // What is told of it would come again.
             case .wrongHash, .transportOffered: break
             }

@@ -135,6 +135,8 @@ package enum SessionEvent: Hashable, Sendable {
     case startSent
     /// The session with this number is over, whether or not a frame says so.
     case ended(UInt8)
+    /// An audio or video service is over in a session that goes on. With a session, its services end.
+    case serviceEnded(ServiceType, session: UInt8)
     /// The app's EndService carries another hash ID than the session was granted with.
     case wrongHash(WrongHash, session: UInt8)
     /// The head unit offers a second transport, past relayd, which has passed the offer on or taken it out.
@@ -146,9 +148,15 @@ extension SessionEvent {
     package var session: UInt8? {
         switch self {
         case .startSent: nil
-        case .ended(let session), .wrongHash(_, let session), .transportOffered(let session, _):
+        case .ended(let session), .serviceEnded(_, let session), .wrongHash(_, let session),
+            .transportOffered(let session, _):
             session
         }
+    }
+
+    /// The audio or video service that it is about.
+    package var service: ServiceType? {
+        if case .serviceEnded(let service, _) = self { service } else { nil }
     }
 }
 

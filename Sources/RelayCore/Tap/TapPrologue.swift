@@ -119,6 +119,8 @@ package struct TapPrologue {
             apps[app]?.starts[.rpc]?.time = time
         case .ended(let session):
             release(apps[app]?.sessions.removeValue(forKey: session)?.frames ?? [])
+        case .serviceEnded(let service, let session):
+            release(apps[app]?.sessions[session]?.grants.removeValue(forKey: service) ?? [])
         case .wrongHash, .transportOffered: break
         }
     }
@@ -175,8 +177,6 @@ package struct TapPrologue {
             }
         case .startServiceNAK:
             release([apps[app]?.starts.removeValue(forKey: service)].compactMap(\.self))
-        case .endServiceACK where service != .rpc:
-            release(apps[app]?.sessions[session]?.grants.removeValue(forKey: service) ?? [])
         default: break
         }
     }

@@ -81,7 +81,8 @@ package struct RecordingScript {
         case .trace(let header):
             masked += header.masked.prefix(Self.maximumMasked).filter { !masked.contains($0) }
             masked = Array(masked.prefix(Self.maximumMasked))
-        case .appConnected, .startSent, .notice, .advice, .mark, .end, .other: break
+        case .appConnected, .startSent, .serviceEnded, .notice, .advice, .mark, .end, .other:
+            break
         }
     }
 

@@ -20,7 +20,6 @@ extension AdviceRules {
             considerGrant(control, entry, session, service)
         case (.startServiceNAK, .fromAccessory):
             considerRefusal(control, entry, service, table)
-        case (.endServiceACK, _): sessions[session]?.streams.remove(service)
         case (.heartbeat, .fromAccessory): considerHeartbeat(entry, session)
         case (.heartbeatACK, .fromApp): sessions[session]?.heartbeats = 0
         default: break
@@ -33,6 +32,9 @@ extension AdviceRules {
         case .startSent: break
         case .ended(let session):
             if sessions[session]?.app == entry.app { sessions[session] = nil }
+        case .serviceEnded(let service, let session):
+            guard sessions[session]?.app == entry.app else { return }
+            sessions[session]?.streams.remove(service)
         case .wrongHash(let hash, let session): consider(hash, session, entry)
         case .transportOffered(_, isPassedOn: true):
             advise(

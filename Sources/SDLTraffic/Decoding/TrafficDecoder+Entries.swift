@@ -53,7 +53,7 @@ extension TrafficDecoder {
     /// Has the number of the entry before, because it is not shown.
     mutating func told(_ event: SessionEvent, of app: AppID) -> TrafficEntry {
         var entry = entry(
-            .event(.session(event)), app: app, session: event.session, service: nil,
+            .event(.session(event)), app: app, session: event.session, service: event.service,
             direction: nil, bytes: 0, frames: 0)
         lastNumber -= 1
         entry.number = lastNumber

@@ -94,6 +94,9 @@ package struct TrafficDecoder: Sendable {
         case .ended(let session):
             // Else the number has been given away, and is another's already.
             if sessions.app(session) == app { end(session, into: &entries) }
+        case .serviceEnded(let service, let session):
+            // Of a session that was there before anything was seen nobody knows whose it is.
+            if sessions.app(session) ?? app == app { end(session, service, into: &entries) }
         case .wrongHash, .transportOffered: break
         }
         entries.append(told(event, of: app))
@@ -217,10 +220,6 @@ package struct TrafficDecoder: Sendable {
                 starts.answer(tapped)
                 ?? sessions.fault(frame.service, of: frame.sessionID, rejects: rejects)
         default: break
-        }
-        let isEnd = type == .endServiceACK || type == .startServiceNAK
-        if isEnd, frame.service.isStream {
-            end(frame.sessionID, frame.service, into: &entries)
         }
         let content = ControlEntry(
             type: type, version: frame.version, isProtected: frame.isEncrypted, payload: payload,

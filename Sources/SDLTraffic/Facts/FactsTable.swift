@@ -45,6 +45,8 @@ package struct FactsTable: Sendable {
             if departed.count > Self.departedCount { departed.removeFirst() }
         case .session(.ended(let session)):
             if let app = entry.app { apps[app]?.end(session) }
+        case .session(.serviceEnded(let service, let session)):
+            if let app = entry.app { apps[app]?.end(service, session) }
         case .linkOpened(let number, _): headUnit = HeadUnitFacts(link: number)
         case .linkClosed:
             headUnit = HeadUnitFacts()
@@ -110,10 +112,6 @@ extension AppFacts {
                 sessions.append(session)
                 sessions.sort()
             }
-        case .endServiceACK:
-            // Of the RPC service it ends the session, when the router says so.
-            guard service != .rpc else { return }
-            services.removeAll { $0.service == service && $0.sessionID == session }
         case .startServiceNAK:
             let reason = FactLimits.text(control.payload.document?.string(ControlKey.reason))
             let what = service == .rpc ? "" : " \(service.name)"
@@ -173,6 +171,10 @@ extension AppFacts {
         services.removeAll { $0.sessionID == session }
         openRequests = openRequests.filter { $0.value.sessionID != session }
         if sessions.isEmpty { endAllSessions() }
+    }
+
+    fileprivate mutating func end(_ service: ServiceType, _ session: UInt8) {
+        services.removeAll { $0.service == service && $0.sessionID == session }
     }
 
     fileprivate mutating func endAllSessions() {

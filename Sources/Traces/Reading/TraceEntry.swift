@@ -37,6 +37,8 @@ extension TraceEntry {
             case .appLeft(let app, let reason): .appClosed(app, reason: reason, time: time)
             case .startSent(let app): .session(.startSent, app, time: time)
             case .sessionEnded(let app, let session): .session(.ended(session), app, time: time)
+            case .serviceEnded(let app, let session, let service):
+                .session(.serviceEnded(service, session: session), app, time: time)
             case .gap(let frames, let bytes): .missed(frames: frames, bytes: bytes)
             case .trace, .notice, .advice, .mark, .end, .other: nil
             }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 package import NIOCore
 import RelayCore
+import SDLProtocol
 
 /// All fields that records have; which of them one has, its name says.
 private struct Fields: Codable {
@@ -12,11 +13,13 @@ private struct Fields: Codable {
     var file: Int?
     var streams: String?
     var masked: [String]?
+    var events: [String]?
     var number: Int?
     var address: String?
     var app: UInt64?
     var peer: String?
     var session: UInt8?
+    var service: String?
     var code: String?
     var text: String?
     var reason: String?
@@ -30,9 +33,8 @@ private struct Fields: Codable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case record, version, program, accessory, started, file, streams, masked, number, address,
-            app
-        case peer, session, code, text, reason, frames, bytes
+        case record, version, program, accessory, started, file, streams, masked, events, number
+        case address, app, peer, session, service, code, text, reason, frames, bytes
         case missedFrames = "missed_frames"
     }
 }
@@ -69,6 +71,7 @@ extension TraceRecord {
             fields.file = header.file
             fields.streams = header.streams.rawValue
             fields.masked = header.masked
+            fields.events = header.events
             return fields
         case .linkOpened(let number, let address):
             var fields = Fields("link_opened")
@@ -91,6 +94,11 @@ extension TraceRecord {
         case .sessionEnded(let app, let session):
             var fields = Fields("session_ended", app: app)
             fields.session = session
+            return fields
+        case .serviceEnded(let app, let session, let service):
+            var fields = Fields(TraceHeader.serviceEnds, app: app)
+            fields.session = session
+            fields.service = service.name
             return fields
         case .notice(let code, let text, let app):
             return Self.message("notice", code, text, app)
@@ -157,6 +165,7 @@ extension TraceRecord {
             header.file = fields.file ?? 1
             header.streams = fields.streams.flatMap(TraceStreams.init) ?? .all
             header.masked = fields.masked ?? []
+            header.events = TraceHeader.knownEvents.filter { fields.events?.contains($0) == true }
             self = .trace(header)
         case "link_opened":
             self = .linkOpened(number: fields.number ?? 0, address: fields.address ?? "")
@@ -173,6 +182,11 @@ extension TraceRecord {
         case "session_ended":
             guard let app, let session = fields.session else { return nil }
             self = .sessionEnded(app, session: session)
+        case TraceHeader.serviceEnds:
+            guard let app, let session = fields.session,
+                let service = fields.service.flatMap(ServiceType.init(name:)), service.isStream
+            else { return nil }
+            self = .serviceEnded(app, session: session, service)
         case "notice", "advice":
             guard let code = fields.code else { return nil }
             let text = fields.text ?? ""

@@ -1,5 +1,6 @@
 package import NIOCore
 package import RelayCore
+package import SDLProtocol
 
 /// What a trace tells besides frames (Documentation/trace-format.md, "Records").
 package enum TraceRecord: Hashable, Sendable {
@@ -11,6 +12,8 @@ package enum TraceRecord: Hashable, Sendable {
     /// A StartService that had to wait is sent to the head unit.
     case startSent(AppID)
     case sessionEnded(AppID, session: UInt8)
+    /// An audio or video service is over, in a session that goes on.
+    case serviceEnded(AppID, session: UInt8, ServiceType)
     /// What relayd saw that no frame shows.
     case notice(code: String, text: String, app: AppID?)
     case advice(code: String, text: String, app: AppID?)
@@ -39,6 +42,13 @@ package struct TraceHeader: Hashable, Sendable {
     package var streams = TraceStreams.all
     /// Parameters whose values are overwritten.
     package var masked: [String] = []
+    /// Records that are in the trace wherever they apply, as far as they are known here. A trace that does not
+    /// name one is older than that record, and leaves what it tells to be read from the frames.
+    package var events = Self.knownEvents
+
+    /// The name of `serviceEnded` in `events`.
+    package static let serviceEnds = "service_ended"
+    static let knownEvents = [serviceEnds]
 
     package init(program: String, accessory: String, started: String) {
         self.program = program
@@ -79,7 +89,7 @@ extension TraceRecord {
     package var app: AppID? {
         switch self {
         case .appConnected(let app, _), .appLeft(let app, _), .startSent(let app),
-            .sessionEnded(let app, _):
+            .sessionEnded(let app, _), .serviceEnded(let app, _, _):
             app
         case .notice(_, _, let app), .advice(_, _, let app), .other(_, let app, _): app
         case .trace, .linkOpened, .linkClosed, .mark, .gap, .end: nil

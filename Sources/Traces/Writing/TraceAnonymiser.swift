@@ -103,7 +103,7 @@ package struct TraceAnonymiser {
             return record
         // Nobody knows what else is in it.
         case .other: return record.known
-        case .trace, .startSent, .sessionEnded, .end: return record
+        case .trace, .startSent, .sessionEnded, .serviceEnded, .end: return record
         }
     }
 

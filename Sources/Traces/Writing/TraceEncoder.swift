@@ -130,6 +130,8 @@ package struct TraceEncoder {
             append(.startSent(id), at: time, to: &blocks)
         case .session(.ended(let session), let id, let time):
             append(.sessionEnded(id, session: session), at: time, to: &blocks)
+        case .session(.serviceEnded(let service, let session), let id, let time):
+            append(.serviceEnded(id, session: session, service), at: time, to: &blocks)
         // The frames tell, and the advice about it is recorded.
         case .session(.wrongHash, _, _), .session(.transportOffered, _, _): break
         case .linkOpened(let number, let address, let time):

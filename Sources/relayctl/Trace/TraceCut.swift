@@ -162,7 +162,8 @@ struct TraceCut {
 
     private func judge(_ record: TraceRecord, _ time: WallTime) -> Bool {
         switch record {
-        case .linkOpened, .linkClosed, .appConnected, .appLeft, .startSent, .sessionEnded:
+        case .linkOpened, .linkClosed, .appConnected, .appLeft, .startSent, .sessionEnded,
+            .serviceEnded:
             time <= end
         case .notice, .advice: isInside(time) && !hasFilter
         case .gap, .mark, .other: isInside(time)

@@ -57,6 +57,10 @@ struct TraceMerge {
         header.masked = header.masked.filter { name in
             begins.allSatisfy { $0.1.masked.contains(name) }
         }
+        // What one of them does not tell is read from its frames.
+        header.events = header.events.filter { name in
+            begins.allSatisfy { $0.1.events.contains(name) }
+        }
         var output = try TraceOutput(
             path, header, deed: "merged", at: WallTime(nanoseconds: first.0))
         while let index = earliest(), let entry = inputs[index].head {

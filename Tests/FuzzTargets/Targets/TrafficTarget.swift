@@ -169,7 +169,7 @@ private struct TrafficWorld {
 
     private mutating func happen(_ what: Int, _ bytes: inout FuzzBytes) {
         let app = Self.id(Int(bytes.byte()))
-        switch what % 10 {
+        switch what % 11 {
         case 0: see(.appConnected(app, peer: bytes.text(), time: now))
         case 1: see(.appClosed(app, reason: bytes.text(), time: now))
         case 2: see(.linkOpened(number: 1, address: bytes.text(), time: now))
@@ -183,6 +183,10 @@ private struct TrafficWorld {
             let hash = WrongHash(sent: sent, expected: bytes.number())
             see(.session(.wrongHash(hash, session: bytes.byte()), app, time: now))
         case 8:
+            let end = SessionEvent.serviceEnded(
+                bytes.one(of: [.audio, .video]), session: bytes.byte())
+            see(.session(end, app, time: now))
+        case 9:
             let offer = SessionEvent.transportOffered(
                 session: bytes.byte(), isPassedOn: bytes.byte() & 1 == 0)
             see(.session(offer, app, time: now))

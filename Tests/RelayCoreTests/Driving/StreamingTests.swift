@@ -110,6 +110,64 @@ struct StreamingTests {
         #expect(throws: DriveRefusal.serviceDriven(.video)) { _ = try bench.starts() }
     }
 
+    @Test("the app's service ends when its end is confirmed, by whichever side")
+    func ends() throws {
+        func control(_ type: ControlFrameType) -> Frame {
+            .control(type, service: .video, session: 1)
+        }
+        let bench = RouterBench.radio()
+        func ends() -> Int {
+            _ = bench.actions()
+            defer { bench.events = [] }
+            return bench.events.count { $0 == .serviceEnded("radio", session: 1, .video) }
+        }
+        func starts() {
+            _ = bench.app("radio", says: control(.startService))
+            _ = bench.accessory(says: control(.startServiceACK))
+        }
+        starts()
+        // One that runs goes on when it is refused a second time, or the end is.
+        _ = bench.app("radio", says: control(.startService))
+        _ = bench.accessory(says: control(.startServiceNAK))
+        _ = bench.app("radio", says: control(.endService))
+        _ = bench.accessory(says: control(.endServiceNAK))
+        #expect(ends() == 0)
+        #expect(throws: DriveRefusal.serviceInUse(.video)) { _ = try bench.starts() }
+        _ = bench.app("radio", says: control(.endService))
+        #expect(ends() == 0)
+        _ = bench.accessory(says: control(.endServiceACK))
+        #expect(ends() == 1)
+        starts()
+        _ = bench.accessory(says: control(.endService))
+        #expect(ends() == 0, "the app has not heard of it")
+        #expect(throws: DriveRefusal.serviceInUse(.video)) { _ = try bench.starts() }
+        #expect(bench.app("radio", says: control(.endServiceACK)) == .toLink)
+        #expect(ends() == 1)
+        // What was asked for and refused has not begun.
+        _ = bench.app("radio", says: control(.startService))
+        _ = bench.accessory(says: control(.startServiceNAK))
+        #expect(ends() == 0)
+        _ = try bench.starts()
+    }
+
+    @Test("relayd's own service ends when the head unit has confirmed it, or does not, or ends it")
+    func ownEnds() throws {
+        for answer in [ControlFrameType.endServiceACK, .endService, nil] {
+            let bench = RouterBench.radio()
+            let id = try bench.streams()
+            if answer != .endService { bench.router.endStream(id, at: bench.now) }
+            _ = bench.heard()
+            #expect(!bench.events.contains(.serviceEnded("radio", session: 1, .video)))
+            if let answer {
+                _ = bench.accessory(says: .control(answer, service: .video, session: 1))
+            } else {
+                bench.pass(StreamServices.patience)
+            }
+            _ = bench.actions()
+            #expect(bench.events.contains(.serviceEnded("radio", session: 1, .video)))
+        }
+    }
+
     @Test("while relayd streams, the app is refused the service, and nothing of it gets in between")
     func appAsks() throws {
         let bench = RouterBench.radio()

@@ -1,3 +1,4 @@
+import SDLProtocol
 import Testing
 
 @testable import RelayCore
@@ -34,6 +35,8 @@ struct OwedEventsTests {
         case .appConnected(let app, _, _): "\(app) came"
         case .appClosed(let app, _, _): "\(app) left"
         case .session(.startSent, let app, _): "\(app) asked"
+        case .session(.serviceEnded(let service, let session), let app, _):
+            "\(service.name) of session \(session) of \(app) ended"
         case .session(let event, let app, _):
             "session \(event.session.map { "\($0)" } ?? "-") of \(app) ended"
         case .linkOpened(let number, _, _): "link \(number) opened"
@@ -64,6 +67,16 @@ struct OwedEventsTests {
     func unseen() {
         #expect(told(connected(radio), ended(5, radio)) == ["\(radio) came"])
         #expect(told(connected(radio), ended(5, radio), closed(radio)) == [])
+    }
+
+    @Test("a service ends before its session does")
+    func services() {
+        let video = TapItem.session(.serviceEnded(.video, session: 5), radio, time: time)
+        #expect(
+            told(ended(5, radio), video, video) == [
+                "video of session 5 of \(radio) ended", "session 5 of \(radio) ended",
+            ])
+        #expect(told(video, closed(radio)) == ["\(radio) left"])
     }
 
     @Test("that a StartService was sent is told once for each app, and not of one that has left")

@@ -231,7 +231,8 @@ import Testing
         #expect(summaries.map(\.isFinal) == [false, false, true])
         #expect(summaries.last?.totalFrames == 90)
         #expect(summaries.last?.totalBytes == 90_000)
-        #expect(talk.entries.count == before + 4)
+        // And the EndServiceACK, and what the router says of it.
+        #expect(talk.entries.count == before + 5)
         #expect(
             talk.lines()[before]
                 == "10:31:08.000  #1                →  video     30 frames 248 kbit/s"

@@ -48,8 +48,8 @@ struct StreamServices {
     }
 
     enum User: Hashable {
-        /// The app has asked for it, or runs it.
-        case app
+        /// The app has asked for it, or runs it if the head unit has granted it.
+        case app(isRunning: Bool)
         case relay(Own)
     }
 

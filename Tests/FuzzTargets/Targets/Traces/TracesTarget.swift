@@ -117,13 +117,14 @@ private final class TracesWorld {
     }
 
     private func event(_ number: UInt8, _ app: AppID) -> TapItem {
-        switch number % 7 {
+        switch number % 8 {
         case 0: .appConnected(app, peer: "192.168.1.7:40000", time: now)
         case 1: .appClosed(app, reason: "192.168.1.7 closed the connection", time: now)
         case 2: .linkOpened(number: Int(number), address: "tcp:192.168.1.20:12345", time: now)
         case 3: .linkClosed(reason: "it left", time: now)
         case 4: .session(.ended(number), app, time: now)
         case 5: .session(.startSent, app, time: now)
+        case 6: .session(.serviceEnded(.video, session: number), app, time: now)
         default: .missed(frames: Int(number), bytes: Int(number))
         }
     }

@@ -6,6 +6,9 @@ package enum RouterEvent<App: Hashable>: Hashable {
     /// The session is the app's no more, which goes on: the head unit has ended it or never said so, or
     /// has given its number away. Sessions of apps and links that are gone end with them.
     case sessionEnded(App, session: UInt8)
+    /// Nobody uses an audio or video service any more, in a session that goes on: its end was confirmed, by the
+    /// head unit or by the app, or relayd waits no longer for that of its own.
+    case serviceEnded(App, session: UInt8, ServiceType)
     /// Goodbye was said for an app that left.
     case farewell(session: UInt8)
     /// The head unit granted an ID that another app still held.
@@ -37,6 +40,8 @@ extension RouterEvent {
         switch self {
         case .startSent(let app): (app, .startSent)
         case .sessionEnded(let app, let session): (app, .ended(session))
+        case .serviceEnded(let app, let session, let service):
+            (app, .serviceEnded(service, session: session))
         case .wrongHash(let app, let session, let hash): (app, .wrongHash(hash, session: session))
         case .secondaryTransportOffered(let app, let session, let isPassedOn):
             (app, .transportOffered(session: session, isPassedOn: isPassedOn))

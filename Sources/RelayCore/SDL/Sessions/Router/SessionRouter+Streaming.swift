@@ -104,10 +104,18 @@ extension SessionRouter {
         return (key, own, owner)
     }
 
-    private mutating func forget(_ key: StreamServices.Key) {
-        streams[key] = nil
+    /// relayd uses the service no more.
+    private mutating func forget(_ key: StreamServices.Key, hasRun: Bool = true) {
+        if hasRun { isOver(key) } else { streams[key] = nil }
         guard !streams.isRelays(key.session), !routes[key.session].isDriven else { return }
         routes[key.session].examinedPayload = Route.smallPayload
+    }
+
+    /// Nobody uses the service any more, in a session that goes on.
+    private mutating func isOver(_ key: StreamServices.Key) {
+        streams[key] = nil
+        guard let owner = routes[key.session].owner else { return }
+        actions.append(.event(.serviceEnded(owner, session: key.session, key.service)))
     }
 }
 
@@ -120,7 +128,12 @@ extension SessionRouter {
     mutating func noteStreamControl(_ frame: Frame, of app: App) -> Decision? {
         let key = StreamServices.Key(frame)
         guard streams.own(key) != nil else {
-            if frame.controlType == .startService { streams[key] = .app }
+            switch frame.controlType {
+            case .startService where streams[key] == nil: streams[key] = .app(isRunning: false)
+            // The answer to the head unit's EndService: what the app says until then is of the service.
+            case .endServiceACK: isOver(key)
+            default: break
+            }
             return nil
         }
         // The head unit would refuse a second start, and end relayd's service for an end.
@@ -153,8 +166,11 @@ extension SessionRouter {
         let key = StreamServices.Key(frame)
         guard let own = streams.own(key) else {
             switch frame.controlType {
-            case .startServiceACK where routes[key.session].owner != nil: streams[key] = .app
-            case .startServiceNAK, .endServiceACK, .endService: streams[key] = nil
+            case .startServiceACK where routes[key.session].owner != nil:
+                streams[key] = .app(isRunning: true)
+            // One that runs goes on as it is.
+            case .startServiceNAK where streams[key] == .app(isRunning: false): streams[key] = nil
+            case .endServiceACK: isOver(key)
             default: break
             }
             return nil
@@ -174,7 +190,7 @@ extension SessionRouter {
         case (.startServiceACK, .givenUp):
             sayEnd(key, grant, owner, own.id)
         case (.startServiceNAK, .starting), (.startServiceNAK, .givenUp):
-            forget(key)
+            forget(key, hasRun: false)
             let document = ControlPayload(frame).document
             actions.append(
                 .stream(
@@ -190,8 +206,8 @@ extension SessionRouter {
                 .stream(own.id, .ended(isConfirmed: frame.controlType == .endServiceACK)))
         case (.endService, _):
             // Libraries confirm it; sdl_core unregisters apps that do not within a second.
-            forget(key)
             actions.append(.driven([.endServiceACK(of: frame)], owner))
+            forget(key)
             actions.append(.stream(own.id, .endedByAccessory))
         default: break
         }
