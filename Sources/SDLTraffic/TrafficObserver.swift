@@ -5,7 +5,8 @@
 //                                                     TrafficStatistics   counts
 //                                                     TrafficAdvisor      advice; it feeds SessionFacts
 //
-// relayd adds consumers of its own: its events and the line that systemd shows.
+// An observer sees what passes the tap, the decoder makes entries of it, and each consumer is named for what it
+// makes of those. relayd adds consumers of its own: its events and the line that systemd shows.
 
 package import NIOCore
 package import RelayCore
