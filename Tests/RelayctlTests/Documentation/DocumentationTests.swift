@@ -196,7 +196,7 @@ import Testing
         known.formUnion([
             "shb_os", "shb_userappl", "if_name", "if_description", "if_tsresol", "epb_flags",
             "session_ended", "stopped_sending", "stopped_reading", "fell_behind", "message_ended",
-            "heartbeat_answered",
+            "heartbeat_answered", "start_sent", "service_ended",
         ])
         // Of OpenXC.
         known.formUnion(["payload_format", "diagnostic_request"])
