@@ -542,11 +542,14 @@ class WiresharkTests(unittest.TestCase):
         talk = Conversation()
         talk.record(record="notice", code="paced", text="the link is slow", app=1)
         talk.record(record="advice", code="duplicate_app_id", text="another one")
+        talk.record(record="start_sent", app=1)
         talk.record(record="session_ended", app=1, session=2)
+        talk.record(record="service_ended", app=1, session=2, service="video")
         talk.record(record="new_kind", app=-1, number=1.5, version=10**30, bytes=2**60, colours=["red"], text=None, streams={})
         self.assertEqual(self.infos(talk.data), [
             "· app 1: the link is slow (notice paced)", "· head unit: another one (advice duplicate_app_id)",
-            "· app 1: session 2 ended", "· new_kind"])
+            "· app 1: its StartService is sent to the head unit", "· app 1: session 2 ended",
+            "· app 1: video of session 2 ended", "· new_kind"])
         self.assertEqual(self.fields(talk.data, "relayd.app", "relayd.code", filter='relayd.record == "notice"'), [["1", "paced"]])
 
     # MARK: Hostile bytes

@@ -1637,7 +1637,9 @@ local function record_words(kind, record)
     if kind == "link_closed" then return "link closed: " .. text("reason") end
     if kind == "app_connected" then return app .. " connected from " .. text("peer") end
     if kind == "app_left" then return app .. " left: " .. text("reason") end
+    if kind == "start_sent" then return app .. ": its StartService is sent to the head unit" end
     if kind == "session_ended" then return app .. ": session " .. text("session") .. " ended" end
+    if kind == "service_ended" then return app .. ": " .. text("service") .. " of session " .. text("session") .. " ended" end
     if kind == "notice" or kind == "advice" then
         return app .. ": " .. text("text") .. " (" .. kind .. " " .. text("code") .. ")"
     end
