@@ -139,15 +139,47 @@ struct StreamingTests {
         #expect(ends() == 1)
         starts()
         _ = bench.accessory(says: control(.endService))
-        #expect(ends() == 0, "the app has not heard of it")
-        #expect(throws: DriveRefusal.serviceInUse(.video)) { _ = try bench.starts() }
+        #expect(ends() == 1)
+        #expect(
+            throws: DriveRefusal.serviceInUse(.video), "a late confirmation would end the new one"
+        ) {
+            _ = try bench.starts()
+        }
+        // Once is enough, and whoever confirms what has ended says nothing new.
         #expect(bench.app("radio", says: control(.endServiceACK)) == .toLink)
+        #expect(bench.app("radio", says: control(.endServiceACK)) == .toLink)
+        _ = bench.accessory(says: control(.endServiceACK))
+        #expect(ends() == 0)
+        // An app that does not confirm, as with sdl_ios, may start again at once.
+        starts()
+        _ = bench.accessory(says: control(.endService))
+        #expect(ends() == 1)
+        starts()
+        _ = bench.accessory(says: control(.endService))
         #expect(ends() == 1)
         // What was asked for and refused has not begun.
         _ = bench.app("radio", says: control(.startService))
         _ = bench.accessory(says: control(.startServiceNAK))
         #expect(ends() == 0)
         _ = try bench.starts()
+    }
+
+    @Test("what the head unit has ended is free when the app has confirmed it or had time to")
+    func leaves() throws {
+        for confirms in [true, false] {
+            let bench = RouterBench.radio()
+            _ = bench.app("radio", says: .control(.startService, service: .video, session: 1))
+            for said in [ControlFrameType.startServiceACK, .endService] {
+                _ = bench.accessory(says: .control(said, service: .video, session: 1))
+            }
+            #expect(throws: DriveRefusal.serviceInUse(.video)) { _ = try bench.starts() }
+            if confirms {
+                _ = bench.app("radio", says: .control(.endServiceACK, service: .video, session: 1))
+            } else {
+                bench.pass(StreamServices.patience)
+            }
+            #expect(throws: Never.self) { _ = try bench.starts() }
+        }
     }
 
     @Test("relayd's own service ends when the head unit has confirmed it, or does not, or ends it")

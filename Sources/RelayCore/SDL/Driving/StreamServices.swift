@@ -50,6 +50,8 @@ struct StreamServices {
     enum User: Hashable {
         /// The app has asked for it, or runs it if the head unit has granted it.
         case app(isRunning: Bool)
+        /// The head unit has ended it, and the app may still confirm that until then. Not all do: sdl_ios does not.
+        case leaving(until: NIODeadline)
         case relay(Own)
     }
 

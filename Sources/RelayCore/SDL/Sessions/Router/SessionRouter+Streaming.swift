@@ -22,7 +22,9 @@ extension SessionRouter {
         let key = StreamServices.Key(session, service)
         switch streams[key] {
         case nil: break
-        case .app: throw .serviceInUse(service)
+        // A late confirmation would end the new service.
+        case .leaving(let end) where end <= now: break
+        case .app, .leaving: throw .serviceInUse(service)
         case .relay: throw .serviceDriven(service)
         }
         let id = ownRequests.nextID()
@@ -106,14 +108,14 @@ extension SessionRouter {
 
     /// relayd uses the service no more.
     private mutating func forget(_ key: StreamServices.Key, hasRun: Bool = true) {
-        if hasRun { isOver(key) } else { streams[key] = nil }
+        if hasRun { finish(key) } else { streams[key] = nil }
         guard !streams.isRelays(key.session), !routes[key.session].isDriven else { return }
         routes[key.session].examinedPayload = Route.smallPayload
     }
 
     /// Nobody uses the service any more, in a session that goes on.
-    private mutating func isOver(_ key: StreamServices.Key) {
-        streams[key] = nil
+    private mutating func finish(_ key: StreamServices.Key, then user: StreamServices.User? = nil) {
+        streams[key] = user
         guard let owner = routes[key.session].owner else { return }
         actions.append(.event(.serviceEnded(owner, session: key.session, key.service)))
     }
@@ -128,10 +130,10 @@ extension SessionRouter {
     mutating func noteStreamControl(_ frame: Frame, of app: App) -> Decision? {
         let key = StreamServices.Key(frame)
         guard streams.own(key) != nil else {
-            switch frame.controlType {
-            case .startService where streams[key] == nil: streams[key] = .app(isRunning: false)
-            // The answer to the head unit's EndService: what the app says until then is of the service.
-            case .endServiceACK: isOver(key)
+            switch (frame.controlType, streams[key]) {
+            case (.startService, nil), (.startService, .leaving):
+                streams[key] = .app(isRunning: false)
+            case (.endServiceACK, .leaving): streams[key] = nil
             default: break
             }
             return nil
@@ -170,7 +172,10 @@ extension SessionRouter {
                 streams[key] = .app(isRunning: true)
             // One that runs goes on as it is.
             case .startServiceNAK where streams[key] == .app(isRunning: false): streams[key] = nil
-            case .endServiceACK: isOver(key)
+            case .endServiceACK where streams[key] == .app(isRunning: true): finish(key)
+            // Whether the app confirms it or not.
+            case .endService where streams[key] == .app(isRunning: true):
+                finish(key, then: .leaving(until: now + StreamServices.patience))
             default: break
             }
             return nil
@@ -205,7 +210,7 @@ extension SessionRouter {
             actions.append(
                 .stream(own.id, .ended(isConfirmed: frame.controlType == .endServiceACK)))
         case (.endService, _):
-            // Libraries confirm it; sdl_core unregisters apps that do not within a second.
+            // sdl_core unregisters apps that do not confirm it within a second.
             actions.append(.driven([.endServiceACK(of: frame)], owner))
             forget(key)
             actions.append(.stream(own.id, .endedByAccessory))
