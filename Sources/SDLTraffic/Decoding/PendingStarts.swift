@@ -41,13 +41,28 @@ struct PendingStarts: Sendable {
         isLinkUp = true
         for key in waiting.keys {
             waiting[key] = waiting[key]?.map { start in
-                start.isWaiting ? start : Start(sessionID: start.sessionID, time: time)
+                // What the router tells late, because a queue was full, may have been sent on this link already.
+                start.isWaiting
+                    ? start : Start(sessionID: start.sessionID, time: max(start.time, time))
             }
         }
     }
 
+    /// All sessions are over, and what was asked for in them is with them.
     mutating func linkClosed() {
         isLinkUp = false
+        keep { $1.sessionID == 0 }
+    }
+
+    mutating func sessionEnded(_ session: UInt8, of app: AppID) {
+        keep { $0.app != app || $1.sessionID != session }
+    }
+
+    private mutating func keep(_ isKept: (Key, Start) -> Bool) {
+        for (key, starts) in waiting {
+            let kept = starts.filter { isKept(key, $0) }
+            waiting[key] = kept.isEmpty ? nil : kept
+        }
     }
 
     mutating func add(_ frame: TappedFrame) {
@@ -74,7 +89,7 @@ struct PendingStarts: Sendable {
         refused[Key(app: app, service: frame.frame.service)] = reason
     }
 
-    /// An ACK or NAK answers the oldest.
+    /// An ACK or NAK answers the oldest that it can be for.
     ///
     /// - Returns: When relayd itself refuses it, whose doing that is.
     mutating func answer(_ frame: TappedFrame) -> FaultSide? {
@@ -88,10 +103,26 @@ struct PendingStarts: Sendable {
             default: .headUnit
             }
         }
-        guard var starts = waiting[key] else { return frame.fate == .byRelay ? .relayd : nil }
-        let start = starts.removeFirst()
+        guard var starts = waiting[key], let index = Self.answered(by: frame, of: starts) else {
+            return frame.fate == .byRelay ? .relayd : nil
+        }
+        let start = starts.remove(at: index)
         waiting[key] = starts.isEmpty ? nil : starts
         return frame.fate == .byRelay ? fault(start, at: frame.time) : nil
+    }
+
+    /// Which of them it answers: relayd refuses one with its own session, and the head unit answers none that it has
+    /// not been asked. Nil when it answers none.
+    private static func answered(by frame: TappedFrame, of starts: [Start]) -> Int? {
+        if frame.grant == .nothing { return nil }
+        let session = frame.frame.sessionID
+        let isNamed = frame.fate == .byRelay || frame.grant == .protects
+        let named =
+            isNamed
+            ? starts.firstIndex {
+                $0.sessionID == session && (frame.fate == .byRelay || !$0.isWaiting)
+            } : nil
+        return named ?? starts.firstIndex { !$0.isWaiting } ?? starts.indices.first
     }
 
     /// The head unit said something that reached nobody: it may have been the answer to any of them.

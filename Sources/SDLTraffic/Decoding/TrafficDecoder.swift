@@ -92,6 +92,7 @@ package struct TrafficDecoder: Sendable {
         switch event {
         case .startSent: starts.sent(app, at: now)
         case .ended(let session):
+            starts.sessionEnded(session, of: app)
             // Else the number has been given away, and is another's already.
             if sessions.app(session) == app { end(session, into: &entries) }
         case .serviceEnded(let service, let session):

@@ -188,6 +188,8 @@ struct SessionRouterTests {
         #expect(bench.actions() == [.repeated(.startService(), of: "music")])
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("music"))
         #expect(bench.actions() == [.repeated(.startService(), of: "maps")])
+        #expect(bench.events.contains(.startSent("maps")))
+        #expect(!bench.events.contains(.startSent("music")), "it was sent on the link before")
     }
 
     @Test("an app that waited for its turn while there was a head unit has not waited for one")

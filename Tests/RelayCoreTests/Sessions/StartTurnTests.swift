@@ -47,6 +47,24 @@ struct StartTurnTests {
         #expect(bench.faults(of: 2) == [.headUnit])
     }
 
+    @Test("the link is lost meanwhile, and the next head unit takes its time")
+    func lost() throws {
+        let bench = try Bench { $0.whenLinkLost = .keep }
+        let first = try bench.hub.app()
+        let second = try bench.hub.app()
+        try first.says(.startService())
+        try second.says(.startService())
+        try bench.hub.link.close().wait()
+        let next = try bench.hub.nextLink()
+        bench.pass(seconds: 5)
+        try next.says(.startServiceACK(session: 1))
+        bench.pass(seconds: 9)
+        #expect(bench.faults(of: 2).isEmpty, "asked 9 s ago")
+        bench.pass(seconds: 1)
+        #expect(bench.faults(of: 2) == [.headUnit])
+        #expect(bench.faults(of: 1).isEmpty)
+    }
+
     @Test("that it waits is shown with the frame, and its sending at its place between the others")
     func order() throws {
         let bench = try Bench()
@@ -73,8 +91,8 @@ private final class Bench {
     private(set) var story: [String] = []
     private var time = WallTime(nanoseconds: 1_795_257_067_000_000_000)
 
-    init() throws {
-        hub = try EmbeddedHub()
+    init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+        hub = try EmbeddedHub(change)
     }
 
     func pass(seconds: Int) {
@@ -127,6 +145,7 @@ private final class Bench {
         case .appConnected(let app, let peer, _): .appConnected(app, peer: peer, time: time)
         case .linkOpened(let number, let address, _):
             .linkOpened(number: number, address: address, time: time)
+        case .linkClosed(let reason, _): .linkClosed(reason: reason, time: time)
         default: item
         }
     }

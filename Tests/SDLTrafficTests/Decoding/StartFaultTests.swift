@@ -136,6 +136,66 @@ import Testing
         #expect(faults(early) == [.headUnit])
     }
 
+    @Test("an answer to another request of the app is none to one that waits for its turn")
+    func answersOfOthers() {
+        var talk = connected()
+        func says(_ frame: Frame, _ grant: GrantMeaning? = nil, waits: Bool = false) {
+            talk.receive(
+                .frames([
+                    TappedFrame(
+                        frame: frame, direction: grant == nil ? .fromApp : .fromAccessory, app: app,
+                        time: talk.time, grant: grant, isWaiting: waits)
+                ]))
+        }
+        says(.startService(), waits: true)
+        // To protect the session that it has already.
+        says(.control(.startService, service: .rpc, session: 1))
+        says(.startServiceACK(session: 1), .protects)
+        says(.startServiceACK(session: 1), .nothing)
+        talk.silence(15_000)
+        #expect(faults(talk) == [])
+        talk.receive(.session(.startSent, app, time: talk.time))
+        says(.startServiceACK(session: 1), .nothing)
+        talk.silence(10_000)
+        #expect(faults(talk) == [.headUnit])
+    }
+
+    @Test("nobody is late with an answer in a session that is over")
+    func over() {
+        for isLinkLost in [true, false] {
+            var talk = Dialogue()
+            talk.opens()
+            talk.control(.fromApp, .startService, .video)
+            if isLinkLost {
+                talk.receive(.linkClosed(reason: "unplugged", time: talk.time))
+                talk.receive(.linkOpened(number: 2, address: "tcp:", time: talk.time))
+            } else {
+                talk.receive(.session(.ended(1), app, time: talk.time))
+            }
+            talk.silence(10_000)
+            #expect(faults(talk) == [])
+        }
+    }
+
+    @Test(
+        "the head unit has its time from the sending on, also where the link's opening is told late"
+    )
+    func toldLate() {
+        var talk = Dialogue()
+        talk.receive(.appConnected(app, peer: "p", time: talk.time))
+        let start = TappedFrame(
+            frame: .startService(), direction: .fromApp, app: app, time: talk.time, isWaiting: true)
+        talk.receive(.frames([start]))
+        let opening = talk.time
+        talk.silence(15_000)
+        talk.receive(.session(.startSent, app, time: talk.time))
+        talk.receive(.linkOpened(number: 1, address: "tcp:", time: opening))
+        talk.silence(9000)
+        #expect(faults(talk) == [])
+        talk.silence(1000)
+        #expect(faults(talk) == [.headUnit])
+    }
+
     @Test("the app asks too often, or for a stream that it may not have") func ofTheApp() {
         var often = connected()
         often.control(.fromApp, .startService, session: 0)

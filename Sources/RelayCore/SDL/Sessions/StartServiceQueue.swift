@@ -18,7 +18,7 @@ struct StartServiceQueue<App: Hashable> {
         var holdUntil: NIODeadline
         /// It was unanswered, or waited for its turn, when a link closed, and is recorded for the next one as well.
         var isRepeat = false
-        /// It could not be sent when it came.
+        /// It could not be sent when it came, and has not been since.
         var hasWaited = false
     }
 
@@ -69,7 +69,10 @@ struct StartServiceQueue<App: Hashable> {
     ///
     /// - Returns: Whether there is any.
     mutating func noteWaiting() -> Bool {
-        for index in waitingRequests.indices { waitingRequests[index].hasWaited = true }
+        // One that was on a link before has been seen to be sent.
+        for index in waitingRequests.indices where !waitingRequests[index].isRepeat {
+            waitingRequests[index].hasWaited = true
+        }
         return !waitingRequests.isEmpty
     }
 

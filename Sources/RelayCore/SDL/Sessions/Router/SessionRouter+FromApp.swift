@@ -210,10 +210,10 @@ extension SessionRouter {
         guard isLinkUp, stopDeadline == nil, !isStartHeldByFarewell,
             let next = starts.sendNext(answerUntil: now + configuration.startServiceTimeout)
         else { return }
+        if next.hasWaited { actions.append(.event(.startSent(next.app))) }
         if next.isRepeat {
             actions.append(.repeated(next.frame, of: next.app))
         } else {
-            if next.hasWaited { actions.append(.event(.startSent(next.app))) }
             actions.append(.toLink(next.frame, from: .app(next.app)))
         }
     }
