@@ -42,6 +42,8 @@ struct RelayService: Service {
             // Throws only when cancelled, which asks for the same.
             try? await gracefulShutdown()
             await server.stop()
+            // No recording is to follow the one that ends with the tap.
+            recorder?.willFinish()
             // Sessions end politely, then the tap; the observers see all of it that they can in time.
             await relay.shutDown()
             vehicle?.tap.finish()

@@ -12,12 +12,21 @@ import Traces
 /// Starts and stops recordings: asked by the control API, and by `Daemon` for `record.always`. One
 /// recording at a time.
 package final class Recorder: Sendable {
+    /// Of a recording that has no file, and sees nothing of what passes.
+    private struct Beginning {
+        let since = ContinuousClock.now
+        /// Kept when it has begun; fails with an `APIError`.
+        let begun: EventLoopFuture<Void>
+        /// Why it is to end as soon as it has begun.
+        var unwanted: String?
+    }
+
     private struct State {
         var recording: Recording?
         /// Its life, from its first look at the disk to its last frame.
         var task: Task<Void, Never>?
-        /// Since when it has been about to begin: it has no file, and sees nothing of what passes.
-        var beginningSince: ContinuousClock.Instant?
+        /// It is about to begin.
+        var beginning: Beginning?
         /// How the latest one ended.
         var latest: RecordReport.Finished?
         /// Who looks on at this moment (`live`).
@@ -45,14 +54,35 @@ package final class Recorder: Sendable {
         }
 
         /// The recording that has its file.
-        var begun: Recording? { beginningSince == nil ? recording : nil }
+        var begun: Recording? { beginning == nil ? recording : nil }
+
+        /// What `record.always` is about to begin is no longer what the configuration says: the next one is.
+        mutating func compareBeginning() {
+            guard isAlways, isAutomatic, beginning != nil, let recording else { return }
+            let isOld = recording.policy != policy
+            beginning?.unwanted = isOld ? "a reload has changed record" : nil
+            isAlwaysDue = isOld
+        }
+
+        /// Somebody ends the recording.
+        ///
+        /// - Returns: Whether it is about to begin, and ends as soon as it has begun.
+        mutating func stopBeginning() -> Bool {
+            guard beginning != nil else { return false }
+            beginning?.unwanted = "stopped"
+            if isAutomatic {
+                giveUp()
+                (isAutomatic, isAlwaysDue) = (false, false)
+            }
+            return true
+        }
 
         /// The recording is over, or could not begin.
         ///
         /// - Returns: Whether it was there because `record.always` said so, and whether the next one is.
         mutating func end() -> (wasAutomatic: Bool, isAlwaysDue: Bool) {
             defer {
-                (recording, task, beginningSince) = (nil, nil, nil)
+                (recording, task, beginning) = (nil, nil, nil)
                 (isAutomatic, isAlwaysDue) = (false, false)
             }
             return (isAutomatic, isAlwaysDue && !isOver)
@@ -70,7 +100,7 @@ package final class Recorder: Sendable {
     /// How long a start or a reload of relayd waits for what `record.always` begins, so that nothing passes unseen. A
     /// disk that takes longer has it go on without.
     private let beginPatience: Duration
-    /// How long a stop waits for what the flight recorder writes.
+    /// How long a stop waits for what the flight recorder writes, and for a recording that has no file.
     private let savePatience: Duration
     private let state: Mutex<State>
 
@@ -103,6 +133,7 @@ package final class Recorder: Sendable {
             let isWaiting = state.problem != nil
             state.giveUp()
             let goesOn = wasAlways && !isWaiting
+            state.compareBeginning()
             // One that is about to begin looks for itself when it has.
             guard !isAlways, state.isAutomatic, let recording = state.begun else {
                 return (goesOn, nil)
@@ -112,17 +143,19 @@ package final class Recorder: Sendable {
         }
         await flight.apply(policy)
         if isAlways, !wasAlways, let begun = startAlways() { await wait(for: begun) }
-        if let ended { await endAlways(ended) }
+        if let ended { await end(ended, because: Self.turnedOff) }
     }
+
+    private static let turnedOff = "record.always is false"
 
     private func wait(for begun: EventLoopFuture<Void>) async {
         guard await !begun.isOver(within: beginPatience), let problem else { return }
         logger.warning("record.always: \(problem); relayd goes on without the recording")
     }
 
-    /// Its last frames are written beside the reload, which need not wait for the disk.
-    private func endAlways(_ recording: Recording) async {
-        recording.willEnd(because: "record.always is false")
+    /// Its last frames are written beside this, so that a reload need not wait for the disk.
+    private func end(_ recording: Recording, because reason: String) async {
+        recording.willEnd(because: reason)
         try? await relay.detach(recording.queue)
     }
 
@@ -145,9 +178,9 @@ package final class Recorder: Sendable {
     /// Why `record.always` records nothing at this moment.
     package var problem: String? {
         state.withLock { state in
-            guard state.problem == nil, state.isAutomatic, let since = state.beginningSince else {
-                return state.problem
-            }
+            guard state.problem == nil, state.isAlways, state.isAutomatic,
+                let since = state.beginning?.since
+            else { return state.problem }
             let time = since.duration(to: .now)
             guard time >= beginPatience, let folder = state.recording?.policy.folder else {
                 return nil
@@ -175,7 +208,13 @@ package final class Recorder: Sendable {
     /// - Throws: `APIError` when there is one already, or no place for it.
     package func start(_ label: String?) async throws -> RecordReport {
         switch claim(try newRecording(label), isAutomatic: false) {
-        case .taken(let earlier):
+        case .over: throw APIError(.conflict, "nothing is recorded any more: relayd stops")
+        case .taken(by: let earlier, isBeginning: true):
+            throw APIError(
+                .conflict,
+                "a recording is just beginning: it waits for the disk of "
+                    + "\(earlier.policy.folder ?? "")")
+        case .taken(by: let earlier, isBeginning: false):
             throw APIError(
                 .conflict,
                 "a recording is already running, since \(earlier.startedAt), into "
@@ -202,20 +241,24 @@ package final class Recorder: Sendable {
     private enum Claim {
         /// Kept when it has begun; fails with an `APIError`.
         case begins(EventLoopFuture<Void>)
-        case taken(by: Recording)
+        case taken(by: Recording, isBeginning: Bool)
+        /// relayd stops.
+        case over
     }
 
     /// Has the recording begin on the loop that may wait for the disk, if there is none.
     private func claim(_ recording: Recording, isAutomatic: Bool) -> Claim {
         let loop = loop()
         return state.withLock { state in
+            guard !state.isOver else { return .over }
             if let earlier = state.recording {
                 // Somebody has begun it, or it ends because a reload has turned it off.
                 if isAutomatic, !state.isAutomatic { state.isAlwaysDue = true }
-                return .taken(by: earlier)
+                return .taken(by: earlier, isBeginning: state.beginning != nil)
             }
             let begun = timers.makePromise(of: Void.self)
-            (state.recording, state.beginningSince) = (recording, .now)
+            state.recording = recording
+            state.beginning = Beginning(begun: begun.futureResult)
             state.isAutomatic = isAutomatic
             state.task = Task(executorPreference: loop) { await self.run(recording, begun) }
             return .begins(begun.futureResult)
@@ -230,23 +273,32 @@ package final class Recorder: Sendable {
         } catch {
             let problem = "nothing is recorded: \(error)"
             let (wasAutomatic, isAlwaysDue) = state.withLock { $0.end() }
-            if wasAutomatic { alwaysFailed(problem, after: nil) }
-            if isAlwaysDue { startAlways() }
+            if isAlwaysDue {
+                startAlways()
+            } else if wasAutomatic {
+                alwaysFailed(problem, after: nil)
+            }
             return begun.fail(APIError(.internal, problem))
         }
         let since = ContinuousClock.now
-        let isUnwanted = state.withLock { state -> Bool in
-            state.beginningSince = nil
-            guard state.isAutomatic else { return false }
+        let unwanted = state.withLock { state -> String? in
+            var unwanted = state.beginning?.unwanted
+            state.beginning = nil
+            guard state.isAutomatic else { return unwanted }
             state.problem = nil
             // A reload may have come meanwhile.
-            state.isAutomatic = state.isAlways
-            return !state.isAlways
+            if !state.isAlways { unwanted = Self.turnedOff }
+            state.isAutomatic = unwanted == nil
+            return unwanted
         }
         events.add(.control, "recording into \(recording.progress.path)")
         logger.notice("recording into \(recording.progress.path)")
-        begun.succeed()
-        if isUnwanted { await endAlways(recording) }
+        if let unwanted {
+            begun.fail(APIError(.conflict, "the recording ended as soon as it began: \(unwanted)"))
+            await end(recording, because: unwanted)
+        } else {
+            begun.succeed()
+        }
         var failure: RecordingFailure?
         var run = recording.run(into: file)
         // Not the loop that writes: that one may hang.
@@ -382,33 +434,62 @@ package final class Recorder: Sendable {
 
     // MARK: Ending
 
-    /// Ends the recording, and waits until its last frame is written.
+    /// Ends the recording, and waits until its last frame is written. One that is about to begin ends when it has,
+    /// and nobody waits for its disk.
     ///
     /// - Throws: `APIError` when there is none.
     package func stop() async throws -> RecordReport {
-        let (recording, begun, task) = state.withLock { ($0.recording, $0.begun, $0.task) }
-        guard recording != nil else {
+        let (recording, isBeginning, task) = state.withLock {
+            ($0.recording, $0.stopBeginning(), $0.task)
+        }
+        guard let recording else {
             throw APIError(.conflict, "nothing is being recorded")
         }
         // Its queue cannot be detached before it is attached.
-        guard let begun else {
-            throw APIError(.conflict, "the recording is just beginning; try again")
+        guard !isBeginning else {
+            var report = report
+            // Of another recording.
+            report.latest = nil
+            return report
         }
-        begun.willEnd(because: "stopped")
-        try await relay.detach(begun.queue)
+        recording.willEnd(because: "stopped")
+        try await relay.detach(recording.queue)
         await task?.value
         return report
+    }
+
+    /// relayd stops: to be said before the tap ends, and with it the recording, which no other is to follow.
+    package func willFinish() {
+        state.withLock {
+            $0.isOver = true
+            $0.giveUp()
+        }
     }
 
     /// relayd stops: the tap has ended, and with it the recording, also one that is just beginning. Waits for its last
     /// frame, and for the files that the flight recorder writes or was about to write.
     package func finish() async {
-        state.withLock {
-            $0.isOver = true
-            $0.giveUp()
-        }
+        willFinish()
+        let deadline = ContinuousClock.now + savePatience
         await finishSaving()
-        await state.withLock { $0.task }?.value
+        let (beginning, task) = state.withLock { ($0.beginning, $0.task) }
+        guard await hasBegun(beginning, by: deadline) else {
+            return logger.error(
+                """
+                relayd stops without the recording that was beginning: the disk has not taken its file \
+                within \(Quantity.text(savePatience))
+                """)
+        }
+        await task?.value
+    }
+
+    /// One without a file has nothing to lose, and its disk may hang.
+    private func hasBegun(
+        _ beginning: Beginning?, by deadline: ContinuousClock.Instant
+    ) async -> Bool {
+        guard let begun = beginning?.begun else { return true }
+        let time = ContinuousClock.now.duration(to: deadline)
+        return await begun.isOver(within: max(.zero, time))
     }
 
     /// A disk that hangs must not keep relayd from stopping.

@@ -15,7 +15,8 @@ package struct StopTime: Sendable {
     /// processors: then the observers get next to nothing of them (see `ThreadScheduling`).
     static let observing = Duration.seconds(4)
 
-    /// Longest time for files of the flight recorder: one that is being written, and one that is due.
+    /// Longest time for files of the flight recorder: one that is being written, and one that is due. A recording that
+    /// is just beginning has as long.
     static let saving = Duration.seconds(3)
 
     /// For the link, the observers, the flight recorder and the last answers, and something for a machine that is busy.

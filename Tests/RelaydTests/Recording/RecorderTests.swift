@@ -36,6 +36,40 @@ struct RecorderTests {
         }
     }
 
+    @Test("one that waits for the disk can be stopped, and ends as soon as it has begun")
+    func stoppedBeforehand() async throws {
+        try await RecorderBench.run { bench in
+            let disk = bench.diskHangs()
+            let started = Task.immediate { try await bench.recorder.start(nil) }
+            let second = try await #require(throws: APIError.self) {
+                try await bench.recorder.start(nil)
+            }
+            #expect(second.error.message.hasPrefix("a recording is just beginning"))
+            _ = try await bench.recorder.stop()
+            disk.signal()
+            try await bench.until { bench.recorder.report.latest != nil }
+            #expect(bench.recorder.report.recording == nil)
+            #expect(try bench.reasons() == ["stopped"])
+            let error = try await #require(throws: APIError.self) { try await started.value }
+            #expect(error.error.message.hasSuffix(": stopped"))
+        }
+    }
+
+    @Test("one of record.always that is stopped while it waits for the disk does not begin anew")
+    func alwaysStoppedBeforehand() async throws {
+        try await RecorderBench.run(beginPatience: .zero) { bench in
+            let disk = bench.diskHangs()
+            await bench.apply(isAlways: true)
+            _ = try await bench.recorder.stop()
+            #expect(bench.recorder.problem == nil)
+            disk.signal()
+            try await bench.until { bench.recorder.report.latest != nil }
+            #expect(bench.recorder.report.recording == nil)
+            #expect(try bench.reasons() == ["stopped"])
+            _ = try await bench.recorder.start("own")
+        }
+    }
+
     @Test("no start or reload of relayd waits long for record.always, and the reason is shown")
     func alwaysBesideDisk() async throws {
         try await RecorderBench.run(beginPatience: .zero) { bench in
@@ -57,10 +91,29 @@ struct RecorderTests {
             let disk = bench.diskHangs()
             await bench.apply(isAlways: true)
             await bench.apply(isAlways: false)
+            #expect(bench.recorder.problem == nil)
             disk.signal()
             try await bench.until { bench.recorder.report.latest != nil }
             #expect(bench.recorder.report.recording == nil)
             #expect(try bench.reasons() == ["record.always is false"])
+        }
+    }
+
+    @Test("a reload to another folder while it begins has it begin there")
+    func movedMeanwhile() async throws {
+        try await RecorderBench.run(beginPatience: .zero) { bench in
+            let disk = bench.diskHangs()
+            await bench.apply(isAlways: true)
+            let folder = "\(bench.policy.folder ?? "")/other"
+            var policy = bench.policy
+            policy.folder = folder
+            await bench.recorder.apply(policy, isAlways: true)
+            disk.signal()
+            try await bench.until {
+                bench.recorder.report.recording?.file.hasPrefix(folder) == true
+            }
+            #expect(try bench.reasons() == ["a reload has changed record"])
+            #expect(bench.recorder.problem == nil)
         }
     }
 
@@ -127,6 +180,37 @@ struct RecorderTests {
             await finished.value
             #expect(try bench.reasons() == ["relayd stopped"])
             _ = try await started.value
+        }
+    }
+
+    @Test("one whose disk hangs while it begins does not keep relayd from stopping")
+    func stopsBesideBeginning() async throws {
+        try await RecorderBench.run(savePatience: .zero) { bench in
+            let disk = bench.diskHangs()
+            let started = Task.immediate { try await bench.recorder.start(nil) }
+            await bench.relay.shutDown()
+            await bench.recorder.finish()
+            let words = "relayd stops without the recording"
+            #expect(bench.log.records.contains { $0.message.hasPrefix(words) })
+            disk.signal()
+            _ = try await started.value
+        }
+    }
+
+    @Test("a stop begins no recording of record.always after the one that it ends")
+    func nothingAfterTheEnd() async throws {
+        try await RecorderBench.run { bench in
+            _ = try await bench.recorder.start(nil)
+            await bench.apply(isAlways: true)
+            bench.recorder.willFinish()
+            await bench.relay.shutDown()
+            try await bench.until {
+                bench.log.records.contains { $0.message.hasPrefix("recorded ") }
+            }
+            // What would follow it has been asked for when this has run.
+            try await bench.recorder.loop().loop.submit {}.get()
+            await bench.recorder.finish()
+            #expect(bench.files.count == 1)
         }
     }
 
