@@ -36,18 +36,19 @@ extension HubModel {
         let number = apps[number]?.isConnected == true ? number : nil
         if let place {
             let index = said.distance(from: said.startIndex, to: place)
-            var grants: [Said] = []
+            var kept: [Said] = []
             for _ in 0..<index {
+                let isHeld = mayBeHeld
                 let earlier = said.removeFirst()
                 // On a lossy line this may be another one that looks the same, from before a grant.
-                if isLossy, earlier.sent.frame.controlType == .startServiceACK {
-                    grants.append(earlier)
+                if isHeld || isLossy && earlier.sent.frame.controlType == .startServiceACK {
+                    kept.append(earlier)
                 } else {
                     pass(earlier, to: nil)
                 }
             }
             pass(said.removeFirst(), to: number)
-            for grant in grants.reversed() { said.prepend(grant) }
+            for earlier in kept.reversed() { said.prepend(earlier) }
             return
         }
         guard let number else { return }
@@ -70,7 +71,25 @@ extension HubModel {
         saidBeforeLoss = []
         // On a lossy line whole frames may be held back until more is known.
         guard !isLossy else { return }
-        while !said.isEmpty { pass(said.removeFirst(), to: nil) }
+        var held = CircularBuffer<Said>()
+        while !said.isEmpty {
+            if mayBeHeld {
+                held.append(said.removeFirst())
+            } else {
+                pass(said.removeFirst(), to: nil)
+            }
+        }
+        said = held
+    }
+
+    /// The oldest begins a message, and only its next frame tells whether the message answers a request of the
+    /// hub's own, and so reaches nobody.
+    private var mayBeHeld: Bool {
+        guard let oldest = said.first?.sent.frame, oldest.type == .first else { return false }
+        return !said.contains {
+            $0.sent.frame.type == .consecutive && $0.sent.frame.sessionID == oldest.sessionID
+                && $0.sent.frame.messageID == oldest.messageID
+        }
     }
 
     /// - Parameter number: Who got it; nil when nobody did.

@@ -132,8 +132,6 @@ final class HubWorld {
     }
 
     func settle() {
-        // Until the recording that it waits for is read, the hub has frames in hand.
-        if switchboard.tap.isHolding { loop.run() }
         model.settled()
         checkStored()
         checkCounted()
@@ -171,6 +169,7 @@ final class HubWorld {
         let end = loop.now + .milliseconds(500)
         for _ in 0..<100_000 {
             let before = frames
+            readRecording()
             speak()
             link?.drain(.max)
             core.advance(to: loop.now)
@@ -182,6 +181,11 @@ final class HubWorld {
             checkWaits()
         }
         model.fail(.left, "the traffic does not come to rest")
+    }
+
+    /// What the hub waits for; it takes no time.
+    private func readRecording() {
+        if switchboard.tap.isHolding { loop.run() }
     }
 
     /// The line and the head unit go on by themselves, also in the middle of a long wait.
@@ -224,6 +228,7 @@ final class HubWorld {
                 next = min(next, loop.now + .milliseconds(100))
             }
             if stalledUntil > loop.now { next = min(next, stalledUntil) }
+            if switchboard.tap.isHolding { next = loop.now }
             // What the hub says then is to arrive then.
             if let wakeUp = switchboard.wakeUp?.at, wakeUp > loop.now { next = min(next, wakeUp) }
             // Whatever ends in its time has ended then.
