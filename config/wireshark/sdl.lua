@@ -426,12 +426,15 @@ local function plain(number) return string.format("%.0f", number) end
 
 local function size_text(bytes)
     if bytes < 1024 then return plain(bytes) .. " B" end
-    for _, unit in ipairs({ "KiB", "MiB", "GiB" }) do
+    local units = { "KiB", "MiB", "GiB", "TiB" }
+    for place, unit in ipairs(units) do
         bytes = bytes / 1024
-        -- Not rounded, as in the log.
-        if bytes < 1024 then return string.format("%.1f %s", math.floor(bytes * 10) / 10, unit) end
+        -- Rounded to the nearest, as in the log.
+        local tenths = math.floor(bytes * 10 + 0.5)
+        if tenths < 10240 or place == #units then
+            return string.format("%.1f %s", tenths / 10, unit)
+        end
     end
-    return string.format("%.1f TiB", math.floor(bytes * 10 / 1024) / 10)
 end
 
 local function hex_text(text, limit)

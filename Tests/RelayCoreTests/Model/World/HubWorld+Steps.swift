@@ -60,6 +60,9 @@ extension HubWorld {
         switchboard.reconfigure(configuration, accessoryAddress: "model:")
         // By the new limits they may be longer.
         waits = [:]
+        // What an app has said and the hub has not read yet is judged by the new options.
+        guard switchboard.tap.isHolding, configuration.foreignFrames == .close else { return }
+        for app in apps { model.apps[app.number]?.mayBeClosed = true }
     }
 
     private func coreDoes(_ step: HubStep) {
