@@ -12,83 +12,6 @@ import Traces
 /// Starts and stops recordings: asked by the control API, and by `Daemon` for `record.always`. One
 /// recording at a time.
 package final class Recorder: Sendable {
-    /// Of a recording that has no file, and sees nothing of what passes.
-    private struct Beginning {
-        let since = ContinuousClock.now
-        /// Kept when it has begun; fails with an `APIError`.
-        let begun: EventLoopFuture<Void>
-        /// Why it is to end as soon as it has begun.
-        var unwanted: String?
-    }
-
-    private struct State {
-        var recording: Recording?
-        /// Its life, from its first look at the disk to its last frame.
-        var task: Task<Void, Never>?
-        /// It is about to begin.
-        var beginning: Beginning?
-        /// How the latest one ended.
-        var latest: RecordReport.Finished?
-        /// Who looks on at this moment (`live`).
-        var watchers = 0
-        /// What the configuration says.
-        var policy: RecordingPolicy
-        var isAlways = false
-        /// The recording is there because `record.always` says so.
-        var isAutomatic = false
-        /// `record.always` is to begin one when the recording is over that is in its place.
-        var isAlwaysDue = false
-        var patience = AlwaysPatience()
-        /// Why `record.always` records nothing, until it does again.
-        var problem: String?
-        /// Tries it again after a while.
-        var retry: Scheduled<Void>?
-        /// relayd stops.
-        var isOver = false
-
-        /// Nothing is tried again.
-        mutating func giveUp() {
-            retry?.cancel()
-            (retry, problem, patience) = (nil, nil, AlwaysPatience())
-            if !isAlways { isAlwaysDue = false }
-        }
-
-        /// The recording that has its file.
-        var begun: Recording? { beginning == nil ? recording : nil }
-
-        /// What `record.always` is about to begin is no longer what the configuration says: the next one is.
-        mutating func compareBeginning() {
-            guard isAlways, isAutomatic, beginning != nil, let recording else { return }
-            let isOld = recording.policy != policy
-            beginning?.unwanted = isOld ? "a reload has changed record" : nil
-            isAlwaysDue = isOld
-        }
-
-        /// Somebody ends the recording.
-        ///
-        /// - Returns: Whether it is about to begin, and ends as soon as it has begun.
-        mutating func stopBeginning() -> Bool {
-            guard beginning != nil else { return false }
-            beginning?.unwanted = "stopped"
-            if isAutomatic {
-                giveUp()
-                (isAutomatic, isAlwaysDue) = (false, false)
-            }
-            return true
-        }
-
-        /// The recording is over, or could not begin.
-        ///
-        /// - Returns: Whether it was there because `record.always` said so, and whether the next one is.
-        mutating func end() -> (wasAutomatic: Bool, isAlwaysDue: Bool) {
-            defer {
-                (recording, task, beginning) = (nil, nil, nil)
-                (isAutomatic, isAlwaysDue) = (false, false)
-            }
-            return (isAutomatic, isAlwaysDue && !isOver)
-        }
-    }
-
     let relay: Relay
     let flight: FlightControl
     private let accessory: @Sendable () -> String
@@ -102,14 +25,14 @@ package final class Recorder: Sendable {
     private let beginPatience: Duration
     /// How long a stop waits for what the flight recorder writes, and for a recording that has no file.
     private let savePatience: Duration
-    private let state: Mutex<State>
+    private let state: Mutex<RecorderState>
 
     package init(
         _ policy: RecordingPolicy, relay: Relay, events: EventRing, logger: Logger,
         beginPatience: Duration = DiskWatch.limit, savePatience: Duration = StopTime.saving,
         accessory: @escaping @Sendable () -> String
     ) {
-        state = Mutex(State(policy: policy))
+        state = Mutex(RecorderState(policy: policy))
         flight = FlightControl(relay, events: events, logger: logger)
         self.relay = relay
         self.events = events
@@ -258,7 +181,7 @@ package final class Recorder: Sendable {
             }
             let begun = timers.makePromise(of: Void.self)
             state.recording = recording
-            state.beginning = Beginning(begun: begun.futureResult)
+            state.beginning = RecorderState.Beginning(begun: begun.futureResult)
             state.isAutomatic = isAutomatic
             state.task = Task(executorPreference: loop) { await self.run(recording, begun) }
             return .begins(begun.futureResult)
@@ -485,7 +408,7 @@ package final class Recorder: Sendable {
 
     /// One without a file has nothing to lose, and its disk may hang.
     private func hasBegun(
-        _ beginning: Beginning?, by deadline: ContinuousClock.Instant
+        _ beginning: RecorderState.Beginning?, by deadline: ContinuousClock.Instant
     ) async -> Bool {
         guard let begun = beginning?.begun else { return true }
         let time = ContinuousClock.now.duration(to: deadline)
