@@ -54,7 +54,7 @@ struct OwedEvents {
             case .ended(let number): ended[Session(app: app, number: number)] = event
             case .serviceEnded(let service, let number):
                 ended[Session(app: app, number: number, service: service)] = event
-            // What is told of it would come again.
+            // Advice is all that is made of these, and one that is lost is not worth more room.
             case .wrongHash, .transportOffered: break
             }
         case .linkClosed:

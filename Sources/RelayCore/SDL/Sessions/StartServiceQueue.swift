@@ -69,7 +69,7 @@ struct StartServiceQueue<App: Hashable> {
     ///
     /// - Returns: Whether there is any.
     mutating func noteWaiting() -> Bool {
-        // One that was on a link before has been seen to be sent.
+        // One that is repeated has been seen to be sent on a link before, or is marked already.
         for index in waitingRequests.indices where !waitingRequests[index].isRepeat {
             waitingRequests[index].hasWaited = true
         }

@@ -113,7 +113,9 @@ extension SessionRouter {
         routes[key.session].examinedPayload = Route.smallPayload
     }
 
-    /// Nobody uses the service any more, in a session that goes on.
+    /// The service is over, in a session that goes on.
+    ///
+    /// - Parameter user: Who still has a claim to it; nil when anybody may start it.
     private mutating func finish(_ key: StreamServices.Key, then user: StreamServices.User? = nil) {
         streams[key] = user
         guard let owner = routes[key.session].owner else { return }
