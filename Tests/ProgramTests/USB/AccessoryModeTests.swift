@@ -20,7 +20,7 @@ struct AccessoryModeTests {
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try await headUnit.checkBothWays(app, session: 1)
-            let said = bench.usb.process.output.all.filter {
+            let said = try await bench.usb.said().filter {
                 $0.hasPrefix("string") || $0 == "start" || $0.hasPrefix("plugged")
             }
             #expect(
@@ -46,7 +46,7 @@ struct AccessoryModeTests {
             try await USBBench.run(address, before: ["plug 1-1 accessory P1"]) { bench in
                 let (headUnit, app) = try await bench.connect()
                 try await headUnit.checkBothWays(app, session: 1)
-                #expect(!bench.usb.process.output.all.contains("start"))
+                #expect(try await !bench.usb.said().contains("start"))
             }
         }
     }
@@ -61,7 +61,7 @@ struct AccessoryModeTests {
             #expect(try await bench.untilWaiting(words).code == "absent")
             try bench.usb.tell("plug 1-1 phone P1")
             _ = try await bench.connect()
-            let claimed = bench.usb.process.output.all.filter { $0.hasPrefix("claimed") }
+            let claimed = try await bench.usb.said().filter { $0.hasPrefix("claimed") }
             #expect(claimed == ["claimed 1-1"])
         }
         // It is there before, and another program has it, which ends after that.
@@ -74,7 +74,7 @@ struct AccessoryModeTests {
             try bench.usb.tell("busy no")
             try bench.usb.tell("plug 1-1 phone P1")
             _ = try await bench.connect()
-            let claimed = bench.usb.process.output.all.filter { $0.hasPrefix("claimed") }
+            let claimed = try await bench.usb.said().filter { $0.hasPrefix("claimed") }
             #expect(claimed == ["claimed 1-1"])
         }
     }
@@ -85,8 +85,8 @@ struct AccessoryModeTests {
             try await bench.untilWaiting("no USB device 1bc4:0001")
             try bench.usb.tell("plug 1-2 openxc -")
             _ = try await bench.connect()
-            #expect(!bench.usb.process.output.all.contains("claimed 1-1"))
-            #expect(!bench.usb.process.output.all.contains { $0.hasPrefix("string") })
+            #expect(try await !bench.usb.said().contains("claimed 1-1"))
+            #expect(try await !bench.usb.said().contains { $0.hasPrefix("string") })
         }
     }
 
@@ -110,7 +110,7 @@ struct AccessoryModeTests {
             try await bench.untilWaiting(words)
             try bench.usb.tell("unplug 1-1")
             try await bench.untilWaiting("is plugged in")
-            #expect(bench.usb.process.output.all.count { $0 == "start" } == starts)
+            #expect(try await bench.usb.said().count { $0 == "start" } == starts)
             try bench.usb.tell("plug 1-1 phone P1")
             _ = try await bench.connect()
         }

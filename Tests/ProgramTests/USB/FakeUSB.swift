@@ -85,6 +85,15 @@ struct FakeUSB {
     /// - Returns: what is said behind "ok".
     @discardableResult
     func tell(_ command: String) throws -> Substring { try orders.tell(command) }
+
+    /// All that it has said when this is called. What `process.output` has read may lag behind what relayd has
+    /// heard of the device.
+    func said() async throws -> [String] {
+        let note = "note \(UUID().uuidString)"
+        try tell(note)
+        try await process.output.first(containing: note)
+        return process.output.all
+    }
 }
 
 /// Fake devices, a head unit behind them, and a relayd that sees them.

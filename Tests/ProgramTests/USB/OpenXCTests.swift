@@ -33,7 +33,7 @@ struct OpenXCTests {
             try await bench.relayd.process.errors.first(containing: "\(Self.name): \(words)")
             #expect(try await bench.relayd.relayctl("status").output.contains(words))
             // Firmware 5 restarts at request 0x81.
-            let asked = bench.usb.process.output.all.filter { $0.hasPrefix("openxc request") }
+            let asked = try await bench.usb.said().filter { $0.hasPrefix("openxc request") }
             #expect(!asked.isEmpty && !asked.contains { $0.contains(" 0x81 ") })
             if firmware == "5" { #expect(asked == ["openxc request 0xc0 0x80 100"]) }
             // Nothing of it was taken from the stream, nor put into it.

@@ -330,7 +330,7 @@ struct USBLinkTests {
             }
             try bench.usb.tell("unplug 1-1")
             try await bench.usb.process.output.first(containing: "unplugged")
-            let told = bench.usb.process.output.all.filter { $0.hasPrefix("empty packet") }
+            let told = try await bench.usb.said().filter { $0.hasPrefix("empty packet") }
             #expect(told == (wanted ? ["empty packet after 1024"] : []))
         }
     }
@@ -344,7 +344,7 @@ struct USBLinkTests {
             try await app.closed()
             let (again, newApp) = try await bench.connect()
             try await again.checkBothWays(newApp, session: 1)
-            #expect(bench.usb.process.output.all.count { $0.hasPrefix("plugged") } == 1)
+            #expect(try await bench.usb.said().count { $0.hasPrefix("plugged") } == 1)
             // And an unplug after that is one.
             try bench.usb.tell("unplug 1-1")
             try await bench.untilWaiting("OpenXC Vehicle Interface at port 1-1 went away")
@@ -359,8 +359,8 @@ struct USBLinkTests {
             let (headUnit, app) = try await bench.connect()
             try await headUnit.checkBothWays(app, session: 1)
             let output = bench.usb.process.output
-            #expect(output.all.contains("detached cdc_acm"))
-            #expect(!output.all.contains("attached cdc_acm"))
+            let said = try await bench.usb.said()
+            #expect(said.contains("detached cdc_acm") && !said.contains("attached cdc_acm"))
             bench.relayd.process.signal(SIGTERM)
             #expect(try await bench.relayd.process.ended() == .exited(0))
             try await output.first(containing: "attached cdc_acm")
@@ -416,7 +416,7 @@ extension USBLinkTests {
             let none = try await relayctl("usb:openxc?bus=1-3", "--json")
             #expect(none.ending == .exited(1))
             #expect(none.output.contains(#""reason" : "it is at port 1-1""#))
-            #expect(!usb.process.output.all.contains { $0.hasPrefix("claimed") })
+            #expect(try await !usb.said().contains { $0.hasPrefix("claimed") })
         }
     }
 

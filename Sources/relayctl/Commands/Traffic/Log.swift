@@ -163,10 +163,11 @@ struct LogCommand: AsyncParsableCommand {
     }
 
     /// Whether the relayd that answers is not a service of systemd's. One that is not there, or may not be
-    /// asked, may have written to the journal earlier.
+    /// asked, may have written to the journal earlier. One that hangs is waited for no longer than anybody
+    /// would wait; one on a busy machine answers by then.
     private func runsByHand() async -> Bool {
         guard var client = try? SocketOptions.parse([]).client() else { return false }
-        client.timeout = .seconds(1)
+        client.timeout = .seconds(5)
         guard let status = try? await client.status() else { return false }
         return status.value.relayd.unit == nil
     }
