@@ -40,7 +40,8 @@ import SDLProtocol
 ///                                               (of the parameter, "" = all), message, did_you_mean
 /// control       control (the frame's name), protocol_version (of its header), protected, payload:
 ///               its keys as they travelled, authToken blanked out; fault (app, relayd or
-///               head_unit) of a StartServiceNAK
+///               head_unit) of a StartServiceNAK; waits_for_turn (true) of a StartService that
+///               relayd sends when the head unit has answered those before it
 /// stream        messages (begun since the line before; pictures of video), total_frames, total_bytes,
 ///               duration_ms, encrypted, final
 /// security      query, error_code
@@ -190,6 +191,7 @@ struct TrafficJSONFormat: Sendable {
         line.append(key: "control", string: control.type.name)
         line.append(key: "protocol_version", number: control.version)
         if control.isProtected { line.append(key: "protected", bool: true) }
+        if control.isWaiting { line.append(key: "waits_for_turn", bool: true) }
         guard isWhole, control.payload != .none else { return }
         line.append(",\"payload\":")
         line.append(jsonPayload: control.payload)

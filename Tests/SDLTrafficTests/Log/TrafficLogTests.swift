@@ -51,6 +51,23 @@ import Testing
         #expect(talk.lines().count == 11)
     }
 
+    @Test("a StartService that waits in relayd says so, to people and to programs")
+    func waitsForTurn() throws {
+        for isWaiting in [true, false] {
+            var talk = Dialogue()
+            talk.app = AppID(rawValue: 2)
+            talk.receive(
+                .frames([
+                    TappedFrame(
+                        frame: .startService(), direction: .fromApp, app: talk.app, time: talk.time,
+                        isWaiting: isWaiting)
+                ]))
+            let json = talk.lines(TrafficLog.Configuration(format: .json)).last
+            #expect(talk.lastLine?.contains("waits for its turn") == isWaiting)
+            #expect(json?.contains(#""waits_for_turn":true"#) == isWaiting)
+        }
+    }
+
     @Test("control frames say what they ask for, grant and refuse")
     func controlLines() {
         var talk = Dialogue()
