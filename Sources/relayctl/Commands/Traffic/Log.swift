@@ -163,8 +163,8 @@ struct LogCommand: AsyncParsableCommand {
     }
 
     /// Whether the relayd that answers is not a service of systemd's. One that is not there, or may not be
-    /// asked, may have written to the journal earlier. One that hangs is waited for no longer than anybody
-    /// would wait; one on a busy machine answers by then.
+    /// asked, may have written to the journal earlier. One that hangs is waited for 5 s; on a busy machine 1 s
+    /// was too short.
     private func runsByHand() async -> Bool {
         guard var client = try? SocketOptions.parse([]).client() else { return false }
         client.timeout = .seconds(5)
