@@ -14,12 +14,12 @@ struct SoakTests {
     @Test("every byte of apps that die at random is right, and nothing is left behind")
     func soak() async throws {
         let soak = try await Soak.start(
-            SoakOptions(seed: 2776, apps: Self.apps, replugEvery: .milliseconds(1500)))
+            SoakOptions(seed: 2776, apps: Self.apps, replugEvery: .milliseconds(1000)))
         try await Relayd.run(accessory: "tcp:127.0.0.1:\(soak.accessoryPort)") { relayd in
-            let first = try await soak.run(appPort: relayd.port, for: .seconds(2))
+            let first = try await soak.run(appPort: relayd.port, for: .seconds(1))
             let before = try await descriptors(of: relayd)
             let rest = try await soak.run(
-                appPort: relayd.port, for: .seconds(6),
+                appPort: relayd.port, for: .seconds(3),
                 until: {
                     $0.lives > Self.apps && $0.replugs > 0 && $0.wholeLives > 0
                         && min($0.bytesFromApps, $0.bytesToApps) > 1 << 20
@@ -60,7 +60,7 @@ struct SoakTests {
             }
             let before = try await descriptors(of: relayd)
             let tally = try await soak.run(
-                appPort: relayd.port, for: .seconds(4),
+                appPort: relayd.port, for: .seconds(2),
                 until: { $0.victims.received > 1000 && $0.victims.answered > 20 })
             let after = try await descriptors(of: relayd, expected: before)
             #expect(tally.faults == [:], "\(tally.faultExamples)")

@@ -104,7 +104,11 @@ struct ConnectYourAppTests {
                 _ = try await app.next()
             }
             try await relayd.until("on the screen") { $0.apps.first?.hmiLevel == "FULL" }
-            let tail = try await relayd.relayctl("tail", "--once", "-n", "100")
+            // The status knows it a moment before the log does.
+            let tail = try await relayd.until(
+                "in the log",
+                ask: { try await relayd.relayctl("tail", "--once", "-n", "100") },
+                { $0.output.contains("FULL") })
             #expect(tail.ending == .exited(0))
             var lines = tail.output.split(separator: "\n").map(String.init)[...]
             for line in shown {

@@ -56,9 +56,13 @@ struct StreamProgramTests {
                     ($0.media?.files, $0.media?.openFiles) == (1, 0)
                 }
                 #expect(try Self.saved(folder, ".h264") == film)
-                let tail = try await relayd.relayctl("tail", "--once", "-n", "50", "service:video")
-                #expect(tail.output.contains("by relayd"), "\(tail.output)")
-                #expect(tail.output.contains("to relayd"), "\(tail.output)")
+                // The log comes behind.
+                try await relayd.until(
+                    "in the log: who sent it, and who got the answer",
+                    ask: {
+                        try await relayd.relayctl("tail", "--once", "-n", "50", "service:video")
+                    },
+                    { $0.output.contains("by relayd") && $0.output.contains("to relayd") })
                 try relayd.expectNoThreadPool()
             }
         }

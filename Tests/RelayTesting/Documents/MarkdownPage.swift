@@ -30,13 +30,18 @@ package struct MarkdownPage: Sendable {
     package let path: String
     package let text: String
     package let blocks: [Block]
-    /// The text outside of fenced blocks, line by line; lines of blocks are empty.
-    private let prose: [String]
+    /// Targets of links and pictures.
+    package let links: [Span]
+    /// What a link behind "#" may name.
+    package let anchors: Set<String>
+    /// What stands between single backticks; it may go over a line's end.
+    package let codeSpans: [Span]
 
     package init(path: String, text: String) {
         self.path = path
         self.text = text
         var blocks: [Block] = []
+        // The text outside of fenced blocks, line by line; lines of blocks are empty.
         var prose: [String] = []
         var fence: (line: Int, language: String, lines: [Substring])?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -61,14 +66,16 @@ package struct MarkdownPage: Sendable {
             }
         }
         self.blocks = blocks
-        self.prose = prose
+        links = Self.links(in: prose)
+        anchors = Self.anchors(in: prose)
+        codeSpans = Self.codeSpans(in: prose)
     }
 
     // MARK: Parts
 
-    /// Targets of links and pictures.
-    package var links: [Span] {
-        prose.enumerated().flatMap { index, line in
+    private static func links(in prose: [String]) -> [Span] {
+        prose.enumerated().filter { $1.contains("](") || $1.contains("=\"") }.flatMap {
+            index, line in
             let text = line.replacing(#/`[^`]*`/#, with: "`")
             let targets =
                 text.matches(of: #/\]\(([^)\s]+)\)/#).map { $0.1 }
@@ -77,12 +84,12 @@ package struct MarkdownPage: Sendable {
         }
     }
 
-    /// What a link behind "#" may name.
-    package var anchors: Set<String> {
+    private static func anchors(in prose: [String]) -> Set<String> {
         var found: Set<String> = []
         for line in prose {
-            guard let heading = line.wholeMatch(of: #/#{1,6} (.*)/#) else { continue }
-            let anchor = Self.anchor(of: String(heading.1))
+            guard line.hasPrefix("#"), let heading = line.wholeMatch(of: #/#{1,6} (.*)/#)
+            else { continue }
+            let anchor = anchor(of: String(heading.1))
             var unused = anchor
             var count = 0
             while found.contains(unused) {
@@ -104,8 +111,7 @@ package struct MarkdownPage: Sendable {
             })
     }
 
-    /// What stands between single backticks; it may go over a line's end.
-    package var codeSpans: [Span] {
+    private static func codeSpans(in prose: [String]) -> [Span] {
         var found: [Span] = []
         var paragraph: (line: Int, text: String)?
         func read(_ paragraph: (line: Int, text: String)?) {
@@ -137,7 +143,12 @@ package struct MarkdownPage: Sendable {
     // MARK: All of them
 
     /// Every committed Markdown page; nothing that a build has made or fetched.
-    package static func all() throws -> [MarkdownPage] {
+    package static func all() throws -> [MarkdownPage] { try committed.get() }
+
+    /// Read once: the searches in them are slow in a debug build.
+    private static let committed = Result { try read() }
+
+    private static func read() throws -> [MarkdownPage] {
         let manager = FileManager.default
         var paths: [String] = []
         for name in try manager.contentsOfDirectory(atPath: Checkout.root.path)

@@ -82,15 +82,17 @@ import Testing
 
     /// The places in a text where something follows "relayctl".
     static func mentions(in text: String) -> [Mention] {
-        let text =
-            text
-            .replacing(#/\\\([^()]*(\([^()]*\)[^()]*)*\)|\$\{[^}]*\}/#, with: "⟦1⟧")
-            // A line of source that goes on in the next one, and a sentence put together.
-            .replacing(#/\\\n\s*/#, with: "").replacing("\\\"", with: "\"")
+        // A line of source that goes on in the next one.
+        let text = text.contains("\\\n") ? text.replacing(#/\\\n\s*/#, with: "") : text
         var found: [Mention] = []
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
-            .enumerated()
+            .enumerated() where line.contains("relayctl ")
         {
+            // A sentence that is put together. Searches in whole files would be slow.
+            let line =
+                line
+                .replacing(#/\\\([^()]*(\([^()]*\)[^()]*)*\)|\$\{[^}]*\}/#, with: "⟦1⟧")
+                .replacing("\\\"", with: "\"")
             var rest = line[...]
             while let name = rest.firstRange(of: "relayctl") {
                 let before = rest[..<name.lowerBound].last
@@ -229,7 +231,7 @@ import Testing
     private static func relaydMentions(in text: String) -> [Mention] {
         var found: [Mention] = []
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
-            .enumerated()
+            .enumerated() where line.contains("relayd --")
         {
             for match in line.matches(of: #/(?:^|[ `"(])relayd (--(?:'[^']*'|[^`'#…⟦|;&])*)/#) {
                 let words = Self.words(of: match.1)

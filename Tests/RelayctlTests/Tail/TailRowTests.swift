@@ -26,10 +26,11 @@ import Testing
         #expect(lines.count == expected.count)
     }
 
+    private static let session = Result { try Capture.entries("js-full-1") }
+
     @Test("no line is wider than the terminal", arguments: Array(24...210))
     func fits(width: Int) throws {
-        let entries = try Capture.entries("js-full-1")
-        for line in try TailSamples.lines(entries, width: width) {
+        for line in try TailSamples.lines(Self.session.get(), width: width) {
             #expect(line.columns <= width, "\(line)")
         }
     }
