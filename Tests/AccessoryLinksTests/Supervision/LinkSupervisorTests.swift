@@ -182,7 +182,8 @@ struct LinkSupervisorTests {
     func cancelsWhileWaiting() async throws {
         try await SupervisedLink("serial:/dev/ttyRelaydTest").run { link in
             try await link.waitUntilWaiting(.absent)
-            let lines = link.log.value
+            // The line is written after the state is told.
+            let lines = try await link.log.wait(for: "a line") { !$0.isEmpty }
             #expect(lines.count == 1)
             #expect(
                 lines.first?.hasPrefix("warning: waiting: /dev/ttyRelaydTest does not exist; ")

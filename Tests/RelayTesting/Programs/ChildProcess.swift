@@ -126,17 +126,24 @@ package final class ChildProcess: Sendable {
         let flag = Mutex(true)
     }
 
+    /// Whose turn it is: the kernel sometimes spins while it takes away the entries of a child in /proc, and on a
+    /// busy machine several that spin have the processors most of the time.
+    private static let reaping = Mutex(())
+
     private static func reap(_ pid: Int32, _ isOurs: IsOurs) -> Ending {
         var info = siginfo_t()
         // Waits without reaping, so that `signal` and this agree on whose number it is.
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-        return isOurs.flag.withLock { isOurs in
-            isOurs = false
-            var status: Int32 = 0
-            waitpid(pid, &status, 0)
-            let signal = status & 0x7F
-            return signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: signal)
+        let status = reaping.withLock { _ in
+            isOurs.flag.withLock { isOurs in
+                isOurs = false
+                var status: Int32 = 0
+                waitpid(pid, &status, 0)
+                return status
+            }
         }
+        let signal = status & 0x7F
+        return signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: signal)
     }
 }
 
