@@ -1,23 +1,18 @@
-import Dispatch
 import Glibc
 
-/// Lets a command print what it has held back before ^C ends it.
+/// Lets a command print held-back output before ^C ends it.
 enum Interrupt {
-    /// Runs `body`. ^C cancels it, and then the process ends as ^C would have ended it; a second ^C ends it
+    /// Runs `body`. ^C cancels it, and then the process ends as if by an uncaught ^C; a second ^C ends it
     /// at once.
     static func cancels(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let (interrupts, interrupt) = AsyncStream<Void>.makeStream()
+        let signals = CaughtSignals([SIGINT]) { _ in interrupt.yield() }
+        defer { signals.end() }
         let task = Task { try await body() }
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT)
-        source.setEventHandler {
-            signal(SIGINT, SIG_DFL)
-            task.cancel()
+        let canceller = Task {
+            for await _ in interrupts { task.cancel() }
         }
-        source.resume()
-        defer {
-            source.cancel()
-            signal(SIGINT, SIG_DFL)
-        }
+        defer { canceller.cancel() }
         do {
             try await task.value
         } catch is CancellationError {

@@ -1,13 +1,12 @@
 import ArgumentParser
 import ControlAPI
-import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
 import SampleApp
 
-/// `relayctl sample-app`: a small app that goes through relayd to the head unit, for demos and to
-/// find out whether the way is clear before one's own app is to blame.
+/// `relayctl sample-app`: a small app that connects through relayd to the head unit, for demos and for
+/// checking that the path works before one's own app is to blame.
 struct SampleAppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample-app",
@@ -69,7 +68,7 @@ struct SampleAppCommand: AsyncParsableCommand {
             }
         }
         do {
-            // Ends with this block.
+            // Ends when this block ends.
             async let _: Void? = watch?.run()
             outcome = try await Self.run(
                 configuration, host: endpoint.host, port: endpoint.port, isJSON: json)
@@ -88,7 +87,7 @@ struct SampleAppCommand: AsyncParsableCommand {
         write(json ? Line(outcome: "done").text : "sample-app: done", to: STDOUT_FILENO)
     }
 
-    /// The address as it is shown, and as it is connected to: the one given, or that of the running
+    /// The address as it is shown, and as it is connected to: the given one, or that of the running
     /// relayd.
     ///
     /// - Throws: `ControlClientError` when relayd cannot be asked.
@@ -119,7 +118,7 @@ struct SampleAppCommand: AsyncParsableCommand {
         if json { write(Line(outcome: "failed", reason: reason).text, to: STDOUT_FILENO) }
     }
 
-    /// What --json prints on a line.
+    /// One line of the output with --json.
     private struct Line: Encodable {
         var progress: String?
         var outcome: String?
@@ -159,24 +158,19 @@ struct SampleAppCommand: AsyncParsableCommand {
             throw error
         }
         let interrupt = configuration.stays ? leaveOnInterrupt(channel) : nil
-        defer { interrupt?.cancel() }
+        defer { interrupt?.end() }
         return try await outcome.futureResult.get()
     }
 
     /// The first Ctrl-C lets the app say goodbye, the second ends the program.
-    private static func leaveOnInterrupt(_ channel: any Channel) -> any DispatchSourceSignal {
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT)
-        source.setEventHandler {
-            signal(SIGINT, SIG_DFL)
+    private static func leaveOnInterrupt(_ channel: any Channel) -> CaughtSignals {
+        CaughtSignals([SIGINT]) { _ in
             channel.eventLoop.execute {
                 let handler = try? channel.pipeline.syncOperations.handler(
                     type: SampleAppHandler.self)
                 handler?.leave()
             }
         }
-        source.activate()
-        return source
     }
 
     /// HOST:PORT, with brackets around an IPv6 address; nil when it is neither.
@@ -194,7 +188,7 @@ struct SampleAppCommand: AsyncParsableCommand {
     }
 }
 
-/// Writes a line at once: progress is worth nothing in a buffer.
+/// Writes a line at once: buffered progress is useless.
 private func write(_ line: String, to descriptor: Int32) {
     let bytes = Array((line + "\n").utf8)
     bytes.withUnsafeBytes { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }

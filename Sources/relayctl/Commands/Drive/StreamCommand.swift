@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import Dispatch
 import Glibc
 import NIOCore
 import Synchronization
@@ -152,11 +151,11 @@ struct StreamCommand: AsyncParsableCommand {
         let path = Routes.path(Routes.stream, app) + "?" + query(source.wave)
         let stopping = Routes.path(Routes.stream, app) + "?service=\(isAudio ? "audio" : "video")"
         let isStopped = Atomic(false)
-        let signal = StopSignal {
+        let signals = CaughtSignals([SIGINT]) { _ in
             isStopped.store(true, ordering: .relaxed)
             Task { _ = try? await client.change(ActionReport.self, "DELETE", stopping) }
         }
-        defer { signal.end() }
+        defer { signals.end() }
         let pieces = Mutex(source)
         let answer = try await client.upload(StreamReport.self, to: path) {
             if isStopped.load(ordering: .relaxed) { return nil }
@@ -175,7 +174,7 @@ struct StreamCommand: AsyncParsableCommand {
         return answer.value.app.map(String.init) ?? name
     }
 
-    /// What the command line says goes before what the file does.
+    /// The query. Command-line options take precedence over the file's header.
     private func query(_ wave: WaveHeader?) -> String {
         let values: [(StreamQueryKey, String?)] = [
             (.service, isAudio ? "audio" : "video"),
@@ -191,24 +190,5 @@ struct StreamCommand: AsyncParsableCommand {
             value.map { "\(key.rawValue)=\($0.percentEncoded())" }
         }
         .joined(separator: "&")
-    }
-}
-
-/// ^C, the first time; the second one ends the process at once.
-private final class StopSignal {
-    private let source = DispatchSource.makeSignalSource(signal: SIGINT)
-
-    init(_ stop: @escaping @Sendable () -> Void) {
-        signal(SIGINT, SIG_IGN)
-        source.setEventHandler {
-            signal(SIGINT, SIG_DFL)
-            stop()
-        }
-        source.resume()
-    }
-
-    func end() {
-        source.cancel()
-        signal(SIGINT, SIG_DFL)
     }
 }
