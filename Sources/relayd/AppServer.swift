@@ -3,14 +3,14 @@ import ControlAPI
 import NIOCore
 import RelayCore
 
-/// Where apps connect, as the status shows it.
+/// Whether and where apps can connect, as shown in the status.
 enum ServerCondition: Sendable {
     /// - Parameters:
     ///   - terminals: Paths of pseudo-terminals that clients may open.
     ///   - isInherited: The sockets are systemd's.
     case listening([ListenAddress], terminals: [String] = [], isInherited: Bool)
     case off
-    /// It was to listen and could not.
+    /// Listening was wanted but failed.
     case failed(String)
 
     var isInherited: Bool {
@@ -18,17 +18,17 @@ enum ServerCondition: Sendable {
     }
 }
 
-/// Every socket apps connect to, with the switch that the iOS Relay app has as its big button: opened,
-/// closed and exchanged while apps that are there stay. Opened by `Daemon`, switched by the control
-/// API, moved by a reload, stopped by `RelayService`.
+/// All sockets that apps connect to, and the on/off switch that is the big button of the iOS Relay
+/// app. Sockets are opened, closed and replaced while connected apps stay. Opened by `Daemon`,
+/// switched by the control API, moved by a reload, stopped by `RelayService`.
 actor AppServer {
-    /// One address, and its socket while there is one.
+    /// One address, and its socket while it is open.
     private struct Place {
-        /// As the configuration has it.
+        /// The address as configured.
         let asked: ListenAddress
-        /// IPv4 has a socket of its own on the same port, so that this one is for IPv6 only.
+        /// IPv4 has its own socket on the same port, so this one is for IPv6 only.
         let isBesideIPv4: Bool
-        /// Where the socket really is: when it is opened again, apps find it where it was.
+        /// The address actually bound. The socket is reopened there, so that apps find it again.
         var actual: ListenAddress
         var listener: AppListener?
 
@@ -41,28 +41,35 @@ actor AppServer {
         func isSame(as other: Place) -> Bool {
             asked == other.asked && isBesideIPv4 == other.isBesideIPv4
         }
+
+        /// The same place, not open.
+        var closed: Place {
+            var place = self
+            place.listener = nil
+            return place
+        }
     }
 
-    /// Asks which address a host has; may block.
+    /// Resolves a host to its address; may block.
     typealias Resolve = @Sendable (ListenAddress) throws -> SocketAddress
 
     private let relay: Relay
     private let report: @Sendable (ServerCondition) -> Void
     private let resolve: Resolve
-    /// Descriptors of systemd's sockets; with them nothing else is opened.
+    /// Descriptors of sockets passed by systemd; if there are any, no others are opened.
     private let descriptors: [CInt]
-    /// Nil where apps have no use for any.
+    /// Nil if clients do not use pseudo-terminals.
     private let terminals: TerminalServer?
     private var inherited: AppListener?
     private var places: [Place]
-    /// Switched off: what changes is remembered until it is switched on.
+    /// Switched off: changes are remembered until the server is switched on.
     private var isOff = false
     private var isChanging = false
     private var isStopped = false
 
     /// - Parameters:
-    ///   - descriptors: Sockets of systemd's, to be used in place of the addresses.
-    ///   - report: Gets every change, in order.
+    ///   - descriptors: Sockets passed by systemd, used instead of the addresses.
+    ///   - report: Receives every change, in order.
     init(
         _ addresses: [ListenAddress], descriptors: [CInt] = [], relay: Relay,
         terminals: TerminalServer? = nil, resolve: @escaping Resolve = HostLookup.resolve,
@@ -84,7 +91,7 @@ actor AppServer {
 
     /// Lets apps connect for the first time.
     ///
-    /// - Returns: Where, with the ports the system chose.
+    /// - Returns: The addresses, with the ports the system chose.
     /// - Throws: `ListenError` for the first address that cannot be opened.
     func start() async throws -> [ListenAddress] {
         if isInherited {
@@ -102,7 +109,7 @@ actor AppServer {
         report(.listening(addresses, terminals: paths, isInherited: isInherited))
     }
 
-    /// For good: relayd stops.
+    /// Closes everything for good: relayd stops.
     func stop() async {
         isStopped = true
         await inherited?.close()
@@ -110,7 +117,7 @@ actor AppServer {
         await terminals?.stop()
     }
 
-    /// One change at a time.
+    /// Runs one change at a time.
     private func changing<Value>(_ body: () async throws -> Value) async throws -> Value {
         guard !isChanging, !isStopped else {
             throw APIError(.conflict, "the server is being switched already; try again")
@@ -118,7 +125,7 @@ actor AppServer {
         isChanging = true
         defer { isChanging = false }
         let value = try await body()
-        // It may have been stopped meanwhile.
+        // The server may have been stopped meanwhile.
         if isStopped {
             await closePlaces()
             await terminals?.stop()
@@ -138,7 +145,7 @@ actor AppServer {
 // MARK: - The switch
 
 extension AppServer {
-    /// Lets apps connect, or closes the port and sends away those that are there. The link stays.
+    /// Lets apps connect, or closes the port and disconnects the connected apps. The link stays.
     ///
     /// - Returns: What was done, in one sentence.
     /// - Throws: `APIError` for people.
@@ -165,7 +172,8 @@ extension AppServer {
     }
 
     private func deactivate() async throws -> String {
-        // The kernel would go on accepting for systemd, and apps would wait for an answer.
+        // The kernel would keep accepting connections for systemd, and apps would wait for an
+        // answer.
         guard !isInherited else {
             throw APIError(
                 .conflict,
@@ -186,9 +194,9 @@ extension AppServer {
 // MARK: - Other addresses
 
 extension AppServer {
-    /// Opens what is new, then closes what is not wanted any more; all as before if that fails.
-    /// Apps that are connected stay. While the server is off, it is remembered for later; systemd's
-    /// sockets stay as they are.
+    /// Opens new addresses, then closes those no longer wanted; if that fails, everything is as
+    /// before. Connected apps stay. While the server is off, the change is remembered for later;
+    /// systemd's sockets stay as they are.
     ///
     /// - Throws: `ListenError` for the first address that cannot be opened.
     func change(
@@ -209,24 +217,29 @@ extension AppServer {
                 await terminals?.remember(wantedTerminals)
                 return
             }
-            // First what can be taken back without anybody noticing.
+            // First the part that can be undone without anybody noticing.
             let before = places
             try await move(to: next)
             do {
                 try await terminals?.change(to: wantedTerminals)
             } catch {
-                try await move(to: before)
+                // The listeners of the places that were left are closed.
+                try await move(
+                    to: before.map { place in
+                        places.first { $0.isSame(as: place) } ?? place.closed
+                    })
                 throw error
             }
             await reportListening()
         }
     }
 
-    /// A new address on a port that an old one holds (127.0.0.1:2776, then 0.0.0.0:2776) cannot
-    /// be opened beside it: only then the old one is closed first, for less than a millisecond.
+    /// A new address on a port that an old one holds (127.0.0.1:2776, then 0.0.0.0:2776) cannot be
+    /// opened beside it. Only in this case is the old one closed first, for less than a
+    /// millisecond.
     ///
-    /// Hosts are looked up before anything is touched and all at once: whoever asked for the change
-    /// hears within `AnswerTime.hostLookup` that one is not known, and everything is as it was.
+    /// All hosts are looked up at once, before anything is touched: an unknown host is reported to
+    /// the caller within `AnswerTime.hostLookup`, and nothing has changed.
     private func move(to wanted: [Place]) async throws {
         var next = wanted
         let missing = next.indices.filter { next[$0].listener == nil }
@@ -265,7 +278,7 @@ extension AppServer {
         places = next
     }
 
-    /// - Parameter address: nil for a place that has been open, and so is known by its number.
+    /// - Parameter address: nil for a place that was open before, whose numeric address is known.
     private func open(
         _ place: Place, at address: SocketAddress? = nil, beside others: [ListenAddress]
     ) async throws -> Place {
@@ -278,7 +291,7 @@ extension AppServer {
         return place
     }
 
-    /// Brings back what had to go first for something that did not come.
+    /// Reopens the sockets that were closed to make room for one that could not be opened.
     private func reopen(_ closed: [Place]) async throws {
         for place in closed where place.listener == nil {
             guard let index = places.firstIndex(where: { $0.isSame(as: place) }) else { continue }

@@ -1,3 +1,4 @@
+import AccessoryLinks
 import ControlAPI
 import Dispatch
 import Glibc
@@ -12,7 +13,7 @@ import Testing
 @testable import relayd
 
 @Suite struct AppServerTests {
-    /// With a relay, and a port that can be closed and opened again.
+    /// Runs `body` with a relay, and a port that can be closed and opened again.
     private static func run(_ body: (Relay, Int) async throws -> Void) async throws {
         let relay = try await Relay.start(
             on: MultiThreadedEventLoopGroup.singleton.next(), configuration: RelayConfiguration(),
@@ -92,17 +93,35 @@ import Testing
             let here = ListenAddress(host: "127.0.0.1", port: port)
             let server = AppServer([here], relay: relay, report: { _ in })
             _ = try await server.start()
-            // 192.0.2.1 is nobody's address.
+            // No host has the address 192.0.2.1.
             await #expect(throws: ListenError.self) {
                 try await server.change(to: [ListenAddress(host: "192.0.2.1", port: port)])
             }
             let app = try await FramePeer.connect(port: port)
             while try await relay.snapshot().apps.isEmpty { await Task.yield() }
-            // All addresses instead of one: the app that is there stays.
+            // All addresses instead of one: the connected app stays.
             try await server.change(to: [ListenAddress(host: "0.0.0.0", port: port)])
             try await FramePeer.connect(port: port).close()
             #expect(try await relay.snapshot().apps.contains { $0.id == AppID(rawValue: 1) })
             await app.close()
+            await server.stop()
+        }
+    }
+
+    @Test("where a serial port for clients cannot be made, the old address is open again")
+    func refusedTerminal() async throws {
+        try await Self.run { relay, port in
+            let logger = ControlTestServer.quiet
+            let server = AppServer(
+                [ListenAddress(host: "127.0.0.1", port: port)], relay: relay,
+                terminals: TerminalServer([], relay: relay, logger: logger), report: { _ in })
+            _ = try await server.start()
+            await #expect(throws: TerminalProblem.self) {
+                try await server.change(
+                    to: [ListenAddress(host: "127.0.0.1", port: 0)],
+                    terminals: [TerminalPlace(path: "/nowhere/tty", group: nil)])
+            }
+            try await FramePeer.connect(port: port).close()
             await server.stop()
         }
     }
@@ -112,7 +131,7 @@ import Testing
     func names() async throws {
         try await Self.run { relay, port in
             let here = ListenAddress(host: "127.0.0.1", port: port)
-            // Each waits for the other to be asked for; and the server is open meanwhile.
+            // Each lookup waits until the other has been asked for; the server is open meanwhile.
             let asked = DispatchGroup()
             for _ in 1...2 { asked.enter() }
             let counts = Mutex<[String: Int]>([:])
@@ -123,7 +142,7 @@ import Testing
                         counts[place.host, default: 0] += 1
                         return counts[place.host, default: 0]
                     }
-                    // A name is asked for once, also where its port has to be closed first.
+                    // Each name is looked up once, even where its port has to be closed first.
                     guard count == 1 else { throw IOError(errnoCode: EIO, reason: "asked again") }
                     asked.leave()
                     asked.wait()
@@ -147,7 +166,7 @@ import Testing
             let server = AppServer(
                 [ListenAddress(host: "127.0.0.1", port: port)], relay: relay, report: { _ in })
             _ = try await server.start()
-            // As a program has one between its fork and its exec, and ss -p for a moment.
+            // As a program has one between fork and exec, and ss -p for a moment.
             let copy = try #require(Self.copyOfListener(on: port))
             defer { close(copy) }
             try await server.change(to: [ListenAddress(host: "0.0.0.0", port: port)])
@@ -156,7 +175,7 @@ import Testing
         }
     }
 
-    /// Another descriptor of the socket of this process that listens on the port.
+    /// A copy of this process's descriptor of the socket that listens on the port.
     private static func copyOfListener(on port: Int) -> CInt? {
         let found = (0..<CInt(1 << 16)).first { descriptor in
             var isListening: CInt = 0
