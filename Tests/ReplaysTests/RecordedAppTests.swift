@@ -1,4 +1,4 @@
-// The app of a recording, in manual time.
+// The app of a recording, on manual time.
 
 import NIOCore
 import RelayCore
@@ -12,7 +12,7 @@ import Testing
 
 @Suite("A recorded app")
 struct RecordedAppTests {
-    /// From the connection to the end.
+    /// A replay from the connection to its end.
     private struct Play {
         var outcome: RecordedApp.Outcome?
         var counts = RecordedApp.Counts()
@@ -117,7 +117,7 @@ struct RecordedAppTests {
         let play = try Play(
             try steps(try Capture.items(name), .app), &unit, compares: false)
         #expect(play.outcome == .finished)
-        // The simulated head unit has no policies to exchange.
+        // The simulated head unit exchanges no policies.
         #expect(play.divergences.allSatisfy { $0.kind == .notTold }, "\(play.divergences)")
         #expect(play.counts.answers >= play.counts.requests)
     }
@@ -140,7 +140,7 @@ struct RecordedAppTests {
         var app = RecordedApp()
         _ = app.connected(at: .start)
         _ = app.disconnected(at: .start)
-        // What other apps said, which is left out.
+        // Messages of other apps, which are left out.
         for _ in 0..<10 {
             #expect(app.wantsMore)
             _ = app.feed([], isLast: false, at: .start)
@@ -149,7 +149,7 @@ struct RecordedAppTests {
         #expect(app.outcome == .finished && said.divergences.isEmpty)
     }
 
-    /// Says nothing, or no.
+    /// A head unit that is silent or refuses.
     private struct Silent: HeadUnit {
         var refuses = false
         var nextTime: NIODeadline? { nil }
@@ -175,6 +175,59 @@ struct RecordedAppTests {
             return
         }
         #expect(reason.hasPrefix("the head unit refused the session"))
+    }
+
+    // MARK: Fault rules
+
+    @Test(
+        "what a fault rule spoilt is played as the app said it, and heard as the app heard it",
+        arguments: [
+            (RecordingScript.Part.app, ["asked"], ["spoilt"]),
+            // What the other side says is kept without its bytes.
+            (.headUnit, [""], ["answered"]),
+        ])
+    func spoilt(part: RecordingScript.Part, fromApp: [String], fromHeadUnit: [String]) throws {
+        var recorder = Recorder()
+        recorder.connected(1)
+        recorder.add(
+            Frame(
+                version: 1, type: .control, service: .rpc,
+                info: ControlFrameType.startService.rawValue, sessionID: 0),
+            .fromApp, app: 1, at: .start)
+        recorder.add(
+            Frame(
+                version: 5, type: .control, service: .rpc,
+                info: ControlFrameType.startServiceACK.rawValue, sessionID: 1),
+            .fromAccessory, app: 1, at: .start)
+        let mark = FaultMark(rule: 1, kind: .corrupted)
+        for (direction, type, words) in [
+            (Direction.fromApp, RPCType.request, ["asked", "spoilt"]),
+            (.fromAccessory, .response, ["answered", "spoilt"]),
+        ] {
+            for (word, fate) in zip(words, [FrameFate.replaced, .faulted(mark)]) {
+                let frame = Frame.rpc(
+                    version: 5, sessionID: 1, messageID: 2, type: type,
+                    functionID: FunctionID.show.rawValue, correlationID: 7,
+                    json: #"{"info":"\#(word)"}"#)
+                recorder.add(frame, direction, app: 1, at: .start, fate: fate)
+            }
+        }
+        func word(_ message: RecordedMessage) -> String? {
+            guard case .rpc = message.kind else { return nil }
+            let text = String(decoding: message.payload.readableBytesView, as: UTF8.self)
+            return ["asked", "answered", "spoilt"].first { text.contains($0) } ?? ""
+        }
+        var said: [String] = []
+        var heard: [String] = []
+        for step in try steps(recorder.items, part) {
+            switch step.content {
+            case .fromApp(let message): said += [word(message)].compactMap(\.self)
+            case .fromHeadUnit(let message): heard += [word(message)].compactMap(\.self)
+            case .began, .ended: break
+            }
+        }
+        #expect(said == fromApp, "\(said)")
+        #expect(heard == fromHeadUnit, "\(heard)")
     }
 
     // MARK: Comparing
@@ -253,7 +306,7 @@ struct RecordedAppTests {
         #expect(try steps(recorder.items).isEmpty)
         var unit = ReplayingHeadUnit([])
         let start = Frame(version: 1, type: .control, service: .rpc, info: 1, sessionID: 0)
-        // It has to be known first that nothing follows.
+        // The replay first has to know that nothing follows.
         #expect(unit.hear(start, at: .start).map(\.controlType) == [.startServiceNAK])
     }
 }

@@ -1,4 +1,4 @@
-// Conversations in manual time: an app made of code with a head unit made of code or of a recording.
+// Conversations on manual time: an app made of code with a head unit made of code or of a recording.
 
 import NIOCore
 import RelayCore
@@ -11,7 +11,7 @@ import Traces
 
 @testable import Replays
 
-/// A conversation and its recording, as the tap would have delivered it.
+/// Records a conversation as the tap would have delivered it.
 struct Recorder {
     private(set) var items: [TapItem] = [
         .linkOpened(number: 1, address: "sim:", time: WallTime(nanoseconds: Self.epoch))
@@ -27,9 +27,13 @@ struct Recorder {
             .appConnected(AppID(rawValue: app), peer: "127.0.0.1:1", time: Self.time(.start)))
     }
 
-    mutating func add(_ frame: Frame, _ direction: Direction, app: UInt64, at now: NIODeadline) {
+    mutating func add(
+        _ frame: Frame, _ direction: Direction, app: UInt64, at now: NIODeadline,
+        fate: FrameFate = .forwarded
+    ) {
         var tapped = TappedFrame(
-            frame: frame, direction: direction, app: AppID(rawValue: app), time: Self.time(now))
+            frame: frame, direction: direction, app: AppID(rawValue: app), time: Self.time(now),
+            fate: fate)
         if direction == .fromAccessory, frame.controlType == .startServiceACK,
             frame.service == .rpc
         {
@@ -60,7 +64,7 @@ func traceBytes(_ items: [TapItem]) -> ByteBuffer {
     return bytes
 }
 
-/// The steps of a recording, through the bytes of its file.
+/// The steps of a recording, read from the bytes of its file.
 func steps(_ items: [TapItem], _ part: RecordingScript.Part = .headUnit) throws -> [RecordedStep] {
     var reader = TraceReader()
     reader.append(traceBytes(items))
@@ -70,7 +74,7 @@ func steps(_ items: [TapItem], _ part: RecordingScript.Part = .headUnit) throws 
     return steps
 }
 
-/// What can answer an app.
+/// A head unit that can answer an app.
 protocol HeadUnit {
     mutating func hear(_ frame: Frame, at now: NIODeadline) -> [Frame]
     mutating func pass(to now: NIODeadline) -> [Frame]
@@ -125,7 +129,7 @@ struct ReplayingHeadUnit: HeadUnit {
     var nextTime: NIODeadline? { unit.nextDeadline }
 }
 
-/// A sample app from its connection to its end.
+/// A sample app's conversation, from connection to end.
 struct Conversation {
     var lines: [String] = []
     var outcome: SampleApp.Outcome?
@@ -191,7 +195,7 @@ struct Conversation {
     }
 }
 
-/// A peer of the recorded head unit that says what the test wants.
+/// A peer of the recorded head unit that sends what the test wants.
 struct Speaker {
     var unit: ReplayingHeadUnit
     var now = NIODeadline.start
@@ -225,7 +229,7 @@ struct Speaker {
 }
 
 extension RecordedHeadUnit.Options {
-    /// Nothing takes time.
+    /// Options with which nothing takes time.
     static func maximum(loops: Bool = false) -> Self {
         var options = Self()
         options.speed = .maximum
@@ -235,6 +239,6 @@ extension RecordedHeadUnit.Options {
 }
 
 extension Frame {
-    /// Of a single frame.
+    /// The RPC in a single frame.
     var rpc: RPCMessage? { type == .single ? try? RPCMessage(Message(single: self)) : nil }
 }

@@ -3,13 +3,13 @@ import RelayCore
 import SDLProtocol
 package import Traces
 
-/// Turns the entries of a trace into steps: frames made into messages, and each message given to the
-/// session it belongs to.
+/// Turns the entries of a trace into steps: joins frames into messages, and assigns each message to its
+/// session.
 ///
-/// What relayd did itself is left out, because the relayd of the replay does it again: its own frames,
-/// what it did not pass on, and of an amended frame one of the two.
+/// The recorded relayd's own actions are left out, because the relayd of the replay repeats them: its own
+/// frames, the frames that it did not pass on, and one of the two versions of an amended frame.
 package struct RecordingScript {
-    /// Whose part is played: only its messages keep what they carry.
+    /// The part that is played: only its messages keep their payload.
     package enum Part: Hashable, Sendable {
         case headUnit
         /// The answers are kept too, to be compared.
@@ -18,13 +18,13 @@ package struct RecordingScript {
 
     private let part: Part
     private var clock = RecordedClock()
-    /// Of each session that was granted and runs.
+    /// The owner of each session that was granted and is running.
     private var owners: [UInt8: Owner] = [:]
-    /// Sessions asked for and not granted, of each app.
+    /// Sessions of each app that were asked for and not granted.
     private var asked: [AppID: [Int]] = [:]
     private var laneCount = 0
     private var assemblers = [MessageAssembler(), MessageAssembler()]
-    /// Largest piece of messages that are not whole, by session, service and direction.
+    /// The largest piece of each incomplete message, by session, service and direction.
     private var pieces: [PieceKey: Int] = [:]
     /// Parameters whose values were overwritten.
     package private(set) var masked: [String] = []
@@ -44,7 +44,7 @@ package struct RecordingScript {
         var direction: Direction
     }
 
-    /// A link has 255 sessions; who asks for more than this at once is answered by nobody.
+    /// Maximum apps that ask for sessions. Each may have 255 unanswered requests, as many as a link has sessions.
     private static let maximumAsked = 1024
     private static let maximumMasked = 1000
 
@@ -104,11 +104,16 @@ package struct RecordingScript {
     private func isPlayed(_ tapped: TappedFrame) -> Bool {
         switch tapped.fate {
         case .forwarded: true
-        // The head unit's own words for its part, and what the app got for the app's.
-        case .replaced: part == .headUnit
+        // What a frame was before relayd or a fault rule changed it: what its sender said, and for the head
+        // unit's part everything.
+        case .replaced: part == .headUnit || tapped.direction == .fromApp
+        // What the app got, for its part.
         case .amended: part == .app
-        // The bytes that came are in a replaced frame before it, or the same frame twice.
-        case .faulted(let mark): mark.isAsItCame || mark.kind != .repeated && part == .app
+        // Held and reordered frames are as they came. Of a corrupted or truncated one, the original is in a
+        // replaced frame before it; the app's part follows what the app got. A repetition is left out.
+        case .faulted(let mark):
+            mark.isAsItCame
+                || mark.kind != .repeated && part == .app && tapped.direction == .fromAccessory
         case .byRelay, .dropped: false
         }
     }
@@ -173,7 +178,7 @@ package struct RecordingScript {
             asked[app]?.removeFirst()
             lane = first
         } else if tapped.grant == .opens {
-            // A recording that was cut keeps the grant alone.
+            // A truncated recording has only the grant.
             lane = laneCount
             begin(tapped, app, &steps)
         } else {
@@ -209,7 +214,7 @@ package struct RecordingScript {
             return (RecordedMessage(frame, kind: .control(type)), nil)
         }
         if frame.service.isStream {
-            // Nobody answers them.
+            // Streams get no answer.
             guard part == .app, tapped.direction == .fromApp, frame.type == .single else {
                 return nil
             }
@@ -242,7 +247,7 @@ package struct RecordingScript {
             message.payload = message.payload.detached()
             return (RecordedMessage(message, kind: .other, pieceBytes: piece), nil)
         }
-        // The head unit's part needs to know only what it was asked.
+        // For the head unit's part, it is enough to know what was asked.
         let keeps = part == .app || direction == .fromAccessory
         message.payload = keeps ? message.payload.detached() : ByteBuffer()
         let kind = RecordedMessage.Kind.rpc(
