@@ -1,4 +1,4 @@
-// Apps that leave, sessions and links that end while a fault rule holds what they have said.
+// Apps that leave, and sessions and links that end, while a fault rule holds their frames.
 
 import NIOCore
 import RelayTesting
@@ -36,6 +36,15 @@ struct FaultEndTests {
         #expect(bench.stage.facts.isEmpty)
     }
 
+    @Test("a hold whose rule was removed keeps nothing back when the app leaves")
+    func leavesAfterRemoval() throws {
+        let bench = try FaultBench(("rpc:Show", "delay 5s"), ("rpc:Alert", "hold"))
+        #expect(bench.app("radio", says: [show, alert]) == [])
+        bench.stage.remove(2, at: bench.now)
+        bench.stage.hungUp("radio", at: bench.now)
+        #expect(bench.due() == [.unit(show, from: "radio"), .unit(alert, from: "radio")])
+    }
+
     @Test("what waits for an app that leaves is dropped, and counted")
     func receiverLeaves() throws {
         let bench = try FaultBench(("from:unit app:radio", "delay 5s"))
@@ -56,7 +65,7 @@ struct FaultEndTests {
         #expect(bench.app("radio", says: Array(file[...1])).allSatisfy { $0.passed == nil })
         bench.stage.sessionIsOver(1)
         #expect(bench.due() == [.dropped(show, .sessionOver(1))])
-        // Granted again, to the same app: what was begun in the old session does not go on.
+        // Granted again, to the same app: a message begun in the old session does not go on.
         #expect(bench.app("radio", says: alert) == [.unit(alert, from: "radio")])
         let next = Frame.faultFile(session: 1, message: 7, frames: 3, json: "{}")
         #expect(bench.app("radio", says: next[2]) == [.unit(next[2], from: "radio")])

@@ -1,10 +1,10 @@
-// What waits, and when it goes on.
+// Frames that wait, and when they go on.
 
 import NIOCore
 import SDLProtocol
 
 extension FaultStage {
-    /// Frames whose order is kept.
+    /// Identifies the frames whose order is kept.
     struct LaneKey: Hashable {
         var app: App
         var direction: Direction
@@ -14,13 +14,13 @@ extension FaultStage {
 
     struct Wait {
         var until: NIODeadline
-        /// That it waits for; 0 for none.
+        /// The rule that it waits for; 0 for none.
         var rule: UInt32
-        /// It is not the app's last word.
+        /// Whether a hold keeps the frame, or one that it waits behind: then it is dropped when its app hangs up.
         var isHold = false
-        /// The next message of the lane goes before it.
+        /// Whether the next message of the lane goes before it.
         var isReordered = false
-        /// The message that it begins, of which nobody knows what it is.
+        /// The message that it begins, whose kind is not known yet.
         var undecided: UInt32?
     }
 
@@ -28,7 +28,7 @@ extension FaultStage {
         var frame: Frame
         var tag: Tag
         var wait: Wait
-        /// What came, if a rule has changed it.
+        /// The frame as it came, if a rule has changed it.
         var original: Frame?
     }
 
@@ -36,7 +36,7 @@ extension FaultStage {
 
     // MARK: - Into a lane
 
-    /// A frame that no rule takes: it passes at once unless others wait before it.
+    /// Lets a frame that no rule takes pass at once, unless others wait before it.
     mutating func passBehind(
         _ frame: Frame, _ lane: LaneKey, _ tag: Tag, at now: NIODeadline
     ) -> Bool {
@@ -45,7 +45,7 @@ extension FaultStage {
         return false
     }
 
-    /// A frame that passes as soon as those before it have.
+    /// Queues a frame that passes as soon as those before it have.
     mutating func enqueue(
         _ frame: Frame, in lane: LaneKey, _ tag: Tag, insteadOf original: Frame? = nil,
         at now: NIODeadline
@@ -67,7 +67,7 @@ extension FaultStage {
         if let last = queue.last, last.wait.isReordered {
             queue[queue.index(before: queue.endIndex)].wait.isReordered = false
             if frame.type == .single {
-                // It changes places with this one, and follows it at once.
+                // The reordered message changes places with this one, and follows it at once.
                 var passed = last
                 passed.wait.isReordered = false
                 passed.wait.until = wait.until
@@ -93,9 +93,10 @@ extension FaultStage {
         held[lane.app] = sum == Held() ? nil : sum
     }
 
-    // MARK: - Messages of which nobody knows what they are
+    // MARK: - Messages of unknown kind
 
-    /// Another frame comes where the rest of a message was expected: it passes as what no rule knows.
+    /// Another frame comes where the rest of a message was expected: that message passes as if no rule took
+    /// it.
     mutating func settleUndecided(in lane: LaneKey, before frame: Frame, at now: NIODeadline) {
         guard let last = lanes[lane]?.last, let messageID = last.wait.undecided,
             frame.type != .consecutive || frame.messageID != messageID
@@ -115,7 +116,7 @@ extension FaultStage {
 
     // MARK: - Out of a lane
 
-    /// What is to be done next; nil when nothing is due.
+    /// What to do next; nil when nothing is due.
     mutating func next(at now: NIODeadline) -> Effect? {
         if let effect = effects.popFirst() { return effect }
         while earliest <= now {
@@ -124,7 +125,7 @@ extension FaultStage {
         return nil
     }
 
-    /// The frame that has been due for longest; nil when there is none, or it has to wait once more.
+    /// The frame that has been due longest; nil when there is none, or it has to wait once more.
     private mutating func nextDue(at now: NIODeadline) -> Effect? {
         var due: (key: LaneKey, until: NIODeadline)?
         var later = NIODeadline.distantFuture
@@ -168,13 +169,13 @@ extension FaultStage {
         return .replace(original, due.key.direction, due.key.app)
     }
 
-    /// When `next` has something to do; nil while it has not.
+    /// When `next` has something to do; nil while there is nothing.
     var nextDeadline: NIODeadline? {
         if !effects.isEmpty { return .uptimeNanoseconds(0) }
         return earliest == .distantFuture ? nil : earliest
     }
 
-    /// What these wait for is over: they pass as soon as those before them have.
+    /// Ends the wait of the frames that `isMeant` selects: they pass as soon as those before them have.
     mutating func release(at now: NIODeadline, _ isMeant: (Wait) -> Bool) {
         for lane in Array(lanes.keys) { release(lane, at: now, isMeant) }
     }
@@ -187,6 +188,7 @@ extension FaultStage {
             queue[index].wait.until = min(queue[index].wait.until, now)
             queue[index].wait.undecided = nil
             queue[index].wait.isReordered = false
+            queue[index].wait.isHold = false
         }
         if let first = queue.first { earliest = min(earliest, first.wait.until) }
         lanes[lane] = queue
@@ -194,22 +196,22 @@ extension FaultStage {
 
     // MARK: - Apps, sessions and links end
 
-    /// The app has hung up. What a delay or a rate holds of its words passes now, in order; what a hold has,
-    /// and what is behind it, is dropped. Nothing reaches the app any more.
+    /// The app has hung up. Its frames that a delay or a rate holds pass now, in order; those that a hold
+    /// keeps, and all behind them, are dropped. Nothing reaches the app any more.
     mutating func hungUp(_ app: App, at now: NIODeadline) {
         for lane in Array(lanes.keys) where lane.app == app {
             guard lane.direction == .fromApp else {
                 drop(lane) { .fault($0.rule) }
                 continue
             }
-            release(lane, at: now) { _ in true }
             if let index = lanes[lane]?.firstIndex(where: \.wait.isHold) {
                 drop(lane, from: index) { .fault($0.rule) }
             }
+            release(lane, at: now) { _ in true }
         }
     }
 
-    /// Nothing is known of the app any more; it was dropped before, or never said.
+    /// Forgets the app, and drops what still waits from it or for it.
     mutating func forget(_ app: App) {
         for lane in Array(lanes.keys) where lane.app == app { drop(lane) { .fault($0.rule) } }
         messages = messages.filter { $0.key.lane.app != app }
@@ -219,7 +221,7 @@ extension FaultStage {
         guards[app] = nil
     }
 
-    /// The session is over: what apps have said in it must reach nobody who gets its number next.
+    /// The session is over: what apps have said in it must not reach whoever gets its number next.
     mutating func sessionIsOver(_ session: UInt8) {
         for lane in Array(lanes.keys)
         where lane.direction == .fromApp && lane.session == session && session != 0 {
@@ -230,7 +232,7 @@ extension FaultStage {
         }
     }
 
-    /// The link is gone: what apps have said has no place to go.
+    /// The link is gone: what apps have said has nowhere to go.
     mutating func linkClosed() {
         for lane in Array(lanes.keys) where lane.direction == .fromApp {
             drop(lane) { _ in .noLink }
@@ -246,9 +248,9 @@ extension FaultStage {
         let range = (start ?? queue.startIndex)..<queue.endIndex
         for entry in queue[range] {
             count(entry, in: lane, -1)
-            // What would have come once more is no loss.
+            // An extra copy is no loss.
             guard !entry.tag.fate.isRepeated else { continue }
-            // What came is lost, whatever a rule has made of it.
+            // The frame that came is lost, whatever a rule has made of it.
             let lost = entry.original ?? entry.frame
             effects.append(.drop(lost, lane.direction, lane.app, reason(entry.wait)))
         }
@@ -258,14 +260,14 @@ extension FaultStage {
 
     // MARK: - Bounds
 
-    /// Bytes of an app's words that wait.
+    /// Bytes from an app that wait.
     func heldBytes(from app: App) -> Int { held[app]?.fromApp ?? 0 }
     /// Bytes for an app that wait.
     func heldBytes(to app: App) -> Int { held[app]?.toApp ?? 0 }
     var heldBytes: Int { held.values.reduce(0) { $0 + $1.fromApp + $1.toApp } }
     var heldFrames: Int { lanes.values.reduce(0) { $0 + $1.count } }
 
-    /// As much waits for the app as may: all of it passes.
+    /// As much waits for the app as may: lets all of it pass.
     mutating func giveUp(for app: App, at now: NIODeadline) {
         for lane in Array(lanes.keys) where lane.app == app && lane.direction == .fromAccessory {
             release(lane, at: now) { _ in true }
