@@ -1,18 +1,18 @@
 package import SDLProtocol
 
-/// Something that the hub noticed and that no frame shows: made by `Switchboard`, carried by `FrameTap`,
+/// Something that the hub noticed and that no frame shows. Made by `Switchboard`, carried by `FrameTap`,
 /// shown in the traffic log and explained by the advice.
 package enum RelayNotice: Hashable, Sendable {
     /// A peer stopped in the middle of a frame.
     ///
     /// - Parameters:
     ///   - bytes: Bytes of the unfinished frame that have arrived.
-    ///   - seconds: How long nothing has come.
+    ///   - seconds: How long nothing has arrived.
     case stoppedSending(bytes: Int, seconds: Double)
     /// A peer takes no bytes although some wait for it; `seconds` is nil when the limit was hit
     /// before the time was up.
     case stoppedReading(queuedBytes: Int, seconds: Double?)
-    /// An app takes bytes, but for long fewer than come for it.
+    /// An app takes bytes, but has long taken fewer than arrive for it.
     case fellBehind(queuedBytes: Int)
     /// An app sends faster than it may, and is slowed down.
     case paced(framesPerSecond: Int)
@@ -32,26 +32,27 @@ package struct EndedMessage: Hashable, Sendable {
         case ended
         /// The app began another message with the same message ID, or too many at once.
         case restarted
-        /// The app began another, and would have announced more at once than one message may have.
+        /// The app began another message, and its unfinished ones would together have announced more than one
+        /// message may have.
         case exceeding
         /// The session ended while the rest of the message waited for the link.
         case dropped
-        /// The app left, and what it sent was encrypted: nothing ends such a message.
+        /// The app left, and the message was encrypted: nothing can end such a message.
         case encrypted
-        /// The app went on with it when the head unit may have given it up.
+        /// The app continued the message when the head unit may already have given it up.
         case paused
-        /// The app paused within the RPC header, and what the head unit would have made of that when
-        /// it gave the message up nobody can tell.
+        /// The app paused within the RPC header. Nobody can tell what the head unit would have made of that
+        /// when it gave the message up.
         case expiring
     }
 
     package var cause: Cause
     package var messageID: UInt32
-    /// Nil where the message had not come as far as to tell.
+    /// Nil when too little of the message had come to tell.
     package var functionID: UInt32?
     package var correlationID: Int32?
     package var service: ServiceType
-    /// Consecutive frames that the head unit has got, and those announced.
+    /// Consecutive frames that the head unit has got, and the number announced.
     package var frames: UInt32
     package var announcedFrames: UInt32
 
@@ -86,7 +87,7 @@ package struct EndedMessage: Hashable, Sendable {
         return "\(FunctionID(rawValue: functionID)) #\(correlationID)"
     }
 
-    /// To be read behind "the app".
+    /// To be read after "the app".
     var description: String {
         let message = "\(name) (\(frames) of \(announcedFrames) frames)"
         let ended = "; relayd ended it so that "
@@ -99,8 +100,8 @@ package struct EndedMessage: Hashable, Sendable {
         case .restarted:
             "began another message in the middle of \(message)\(ended)the two are not mixed"
         case .exceeding:
-            "began another message in the middle of \(message), and both together are larger than "
-                + "apps.message_limit\(ended)the head unit need not keep room for both"
+            "began another message in the middle of \(message), and all its unfinished messages "
+                + "together are larger than apps.message_limit\(ended)the head unit need not keep room for both"
         case .dropped:
             "lost its session in the middle of \(message)\(ended)the next app's files are not "
                 + "mixed with it"
@@ -119,7 +120,7 @@ package struct EndedMessage: Hashable, Sendable {
 
 /// Bytes that are not frames.
 package struct GarbageNotice: Hashable, Sendable {
-    /// Stream position of the first, counted from 0.
+    /// Stream position of the first byte, counted from 0.
     package var offset: UInt64
     package var error: FrameError
     package var recognised: WrongProtocol?
@@ -137,7 +138,7 @@ package struct GarbageNotice: Hashable, Sendable {
 }
 
 extension RelayNotice {
-    /// What happened, to be read behind "the app" or "the head unit".
+    /// What happened, to be read after "the app" or "the head unit".
     package var description: String {
         switch self {
         case .stoppedSending(let bytes, let seconds):

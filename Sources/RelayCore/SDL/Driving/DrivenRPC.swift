@@ -1,16 +1,17 @@
-// What relayd says in a session in the place of its app or of the head unit, and what comes of it.
+// What relayd sends in a session in place of its app or of the head unit, and the outcome.
 
 package import NIOCore
 package import SDLProtocol
 
-/// An RPC that is to be said in a session.
+/// An RPC to be sent in a session.
 package struct DrivenRPC: Hashable, Sendable {
     package var function: FunctionID
     package var type: RPCType
     /// JSON.
     package var parameters: String
     package var bulk: ByteBuffer
-    /// Of a response: the request that it answers. Of a request to the head unit relayd's own is taken.
+    /// For a response, the ID of the request that it answers. A request to the head unit gets an ID of
+    /// relayd's own.
     package var correlationID: Int32?
 
     package init(
@@ -38,37 +39,38 @@ package struct DrivenRPC: Hashable, Sendable {
     var payloadBytes: Int { RPCHeader.bytes + parameters.utf8.count + bulk.readableBytes }
 }
 
-/// What became of it.
+/// The outcome of a `DrivenRPC`.
 package enum DrivenAnswer: Hashable, Sendable {
     /// The head unit's response, whole unless it is larger than `apps.message_limit`.
     case response(Message)
-    /// What asks for no answer has been handed on.
+    /// A message that asks for no answer has been passed on.
     case passedOn
-    /// Its time is over. Of an injection: a message of the head unit that must not be cut was not whole in
-    /// that time.
+    /// Timed out. For an injection: a message of the head unit that must not be cut was not whole in time.
     case tooLate
-    /// The session has ended, or the link.
+    /// The session or the link has ended.
     case sessionOver
 }
 
-/// Why it was not said at all.
+/// Why nothing was sent.
 package enum DriveRefusal: Error, Hashable, Sendable {
     case noSuchApp
     case noLink
-    /// The app has no session that is open, or not this one.
+    /// The app has no open session, or not this one.
     case noSession
-    /// The messages of protocol version 1 name their request in no header.
+    /// Messages of protocol version 1 have no header that names their request.
     case oldProtocol(session: UInt8)
-    /// As many requests of relayd's as may be are unanswered in this session.
+    /// The session has reached the limit of relayd's unanswered requests.
     case tooMany(limit: Int)
+    /// The session has reached the limit of messages waiting to be injected.
+    case tooManyWaiting(limit: Int)
     case tooLarge(bytes: Int, limit: Int)
     /// The accessory does not speak SDL.
     case notSDL
     /// Audio and video begin with protocol version 3.
     case noStreams(session: UInt8, version: UInt8)
-    /// The app itself has asked for it, or uses it.
+    /// The app itself has asked for the service, or uses it.
     case serviceInUse(ServiceType)
-    /// relayd uses it already.
+    /// relayd uses the service already.
     case serviceDriven(ServiceType)
 }
 
@@ -84,6 +86,9 @@ extension DriveRefusal: CustomStringConvertible {
         case .tooMany(let limit):
             "\(limit) requests of relayd's are unanswered in this session, and more may not be; wait for "
                 + "an answer"
+        case .tooManyWaiting(let limit):
+            "\(limit) messages wait in this session until the head unit has finished one of its own, and more "
+                + "may not; try again then"
         case .tooLarge(let bytes, let limit):
             "the message has \(bytes) bytes, expected at most \(limit) (apps.message_limit)"
         case .noStreams(let session, let version):

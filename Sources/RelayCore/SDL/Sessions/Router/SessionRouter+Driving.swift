@@ -1,5 +1,5 @@
-// What the router says in a session because somebody wants it to: requests of relayd's own in the place of
-// an app, and words of relayd's in the place of the head unit.
+// What the router sends in a session because somebody wants it to: relayd's own requests in place of an app,
+// and relayd's own messages in place of the head unit.
 
 package import NIOCore
 package import SDLProtocol
@@ -7,8 +7,8 @@ package import SDLProtocol
 // MARK: - To the head unit
 
 extension SessionRouter {
-    /// Says something in an app's session, as if the app had. What the head unit answers to a request, or
-    /// that it answers nothing, is an action; it reaches no app.
+    /// Sends an RPC in an app's session, as if the app had. The head unit's answer to a request, or the lack
+    /// of one, is an action; it reaches no app.
     ///
     /// - Parameter patience: How long to wait for the answer to a request; nil for as long as the session
     ///   lives.
@@ -30,7 +30,7 @@ extension SessionRouter {
                 until: patience.map { now + $0 })
             routes[session].isDriven = true
             routes[session].isWatched = true
-            // From now on the app's requests are looked at.
+            // From now on the app's requests are examined.
             routes[session].examinedPayload = .max
         } else {
             id = ownRequests.nextID()
@@ -45,15 +45,15 @@ extension SessionRouter {
         return id
     }
 
-    /// A request without bulk data whose answer may take any time.
+    /// Sends a request without bulk data whose answer may take any time.
     package mutating func ask(
         _ function: FunctionID, _ parameters: String = "{}", in session: UInt8, at now: NIODeadline
     ) -> OwnRequestID? {
         try? send(DrivenRPC(function, .request, parameters), in: session, at: now)
     }
 
-    /// Whoever asked does not wait any longer: what has not been said is not said, and the answer to what has
-    /// been reaches nobody.
+    /// Gives up an RPC whose caller no longer waits: if it has not been sent, it is dropped, and otherwise
+    /// its answer reaches nobody.
     package mutating func giveUp(_ id: OwnRequestID) {
         ownRequests.giveUp(id)
         injections.giveUp(id)
@@ -70,7 +70,7 @@ extension SessionRouter {
         return (grant, owner)
     }
 
-    /// With the number of a message that the app has half said, that one would be ended.
+    /// A message ID that no half message of the app has: with the same ID, that message would be ended.
     mutating func nextFreeMessageID(in session: UInt8) -> UInt32 {
         while true {
             let messageID = ownRequests.nextMessageID()
@@ -86,7 +86,8 @@ extension SessionRouter {
         }
     }
 
-    /// Payload bytes that a frame of relayd's has at most. Whether an mtu counts the header is not agreed.
+    /// The most payload bytes that a frame of relayd's may have. Whether an mtu includes the header is not
+    /// agreed.
     func payloadLimit(of session: UInt8, _ service: ServiceType = .rpc) -> Int {
         let limit = Int(routes[session].payloads[service])
         guard let version = grants[session]?.version, version > 2 else {
@@ -99,8 +100,8 @@ extension SessionRouter {
     private static var largestPayloadOfV2: Int { 1488 }
     private static var largestDrivenPayload: Int { 131_072 }
 
-    /// An app that has come to the range of relayd's IDs before relayd has asked anything: which of them it
-    /// uses must be known when relayd does.
+    /// Notes that an app has reached the range of relayd's IDs before relayd has asked anything: when relayd
+    /// does, it must be known which of them the app uses.
     mutating func noteRange(_ frame: Frame) {
         let session = frame.sessionID
         guard OwnRequests.isMeant(by: frame) else { return }
@@ -111,7 +112,7 @@ extension SessionRouter {
         routes[session].examinedPayload = .max
     }
 
-    /// An app's frame in a driven session: what it asks must not be taken for what relayd asks.
+    /// Notes an app's frame in a driven session: the app's requests must not be taken for relayd's.
     mutating func noteDriven(_ frame: Frame, of app: App) -> Decision {
         guard let header = appRequests.header(in: frame), header.type == .request else {
             return .toLink
@@ -134,7 +135,7 @@ extension SessionRouter {
 // MARK: - Answers of the head unit
 
 extension SessionRouter {
-    /// The head unit has answered a request that somebody has asked.
+    /// Tells the head unit's answer to whoever asked for the request.
     mutating func tell(_ answer: Message, to request: OwnRequests.Request) {
         switch request.kind {
         case .asked(let id, _): actions.append(.answer(id, .response(answer)))
@@ -148,9 +149,9 @@ extension SessionRouter {
         }
     }
 
-    /// A frame of a message in several frames, in a session that is driven.
+    /// Examines a frame of a multi-frame message in a driven session.
     ///
-    /// - Returns: Nil when it is none of relayd's business.
+    /// - Returns: Nil when the frame does not concern relayd.
     mutating func inspectPart(_ frame: Frame) -> Decision? {
         let limit = configuration.messageBytes
         switch drivenAnswers.receive(frame, limit: limit, at: now) {
@@ -163,7 +164,7 @@ extension SessionRouter {
         case .begins(let first, let header):
             let session = frame.sessionID
             if let header, let request = ownRequests.answered(by: header, in: session, at: now) {
-                // Observers hear of both frames, in their order.
+                // Observers are shown both frames, in their order.
                 actions.append(.dropped(first, .answersRelay))
                 actions.append(.dropped(frame, .answersRelay))
                 if let whole = drivenAnswers.begin(
@@ -192,13 +193,13 @@ extension SessionRouter {
         }
     }
 
-    /// A second answer to what relayd has asked: the app knows of none.
+    /// Whether this is a second answer to a request of relayd's, of which the app knows nothing.
     func isRepeated(_ header: RPCHeader, in session: UInt8) -> Bool {
         header.type == .response && ownRequests.isSpent(header.correlationID, in: session)
             && !appRequests.isUsed(header.correlationID, in: session)
     }
 
-    /// The answer to an app's request that went by another correlation ID, with the app's own again.
+    /// The answer to an app's request that went by another correlation ID, with the app's own restored.
     mutating func restore(_ frame: Frame, _ header: RPCHeader) -> Frame? {
         guard header.type == .response,
             let own = appRequests.answered(header.correlationID, in: frame.sessionID)
@@ -206,7 +207,8 @@ extension SessionRouter {
         return frame.withCorrelationID(own)
     }
 
-    /// Nobody is told any more of what was asked in a session, or with nil in all.
+    /// Gives up what was asked in a session, or with nil in all: the callers are told that the session is
+    /// over.
     mutating func giveUpAsked(in session: UInt8? = nil) {
         giveUpStreams(in: session)
         if let session { appRequests.end(session) } else { appRequests = AppRequests() }
@@ -226,8 +228,8 @@ extension SessionRouter {
 // MARK: - To an app
 
 extension SessionRouter {
-    /// Says something to an app in the place of the head unit, as soon as no message of the head unit's is
-    /// half delivered there.
+    /// Sends an RPC to an app in place of the head unit, as soon as no message of the head unit's is half
+    /// delivered there.
     ///
     /// - Parameter patience: How long to wait for that.
     package mutating func inject(
@@ -237,7 +239,7 @@ extension SessionRouter {
         let (grant, owner) = try openSession(session)
         try checkSize(rpc)
         guard injections.waiting(in: session) < Injections.limitPerSession else {
-            throw .tooMany(limit: Injections.limitPerSession)
+            throw .tooManyWaiting(limit: Injections.limitPerSession)
         }
         let id = ownRequests.nextID()
         let frames = Frame.message(
@@ -252,8 +254,8 @@ extension SessionRouter {
         return id
     }
 
-    /// relayd's own answer to a request of the app's that reaches no head unit. Not said inside of a message
-    /// of the head unit's either, however long that takes.
+    /// Sends relayd's own answer to a request of the app's that reaches no head unit. Not sent inside a
+    /// message of the head unit's either, however long that takes, unless too much waits already.
     package mutating func answer(_ frame: Frame, to app: App, at now: NIODeadline) {
         self.now = now
         let session = frame.sessionID
@@ -272,7 +274,7 @@ extension SessionRouter {
         actions.append(.answer(id, .passedOn))
     }
 
-    /// A message of the head unit's may have become whole.
+    /// Sends the injections that may go now, as a message of the head unit's may have become whole.
     mutating func sayInjections() {
         for (id, frames) in injections.takeReady(at: now) {
             if let session = frames.first?.sessionID, routes[session].phase == .open,
