@@ -1,7 +1,7 @@
 import Glibc
 import Traces
 
-/// Where recordings are, and what they are called. Nothing that is there is ever written over.
+/// The folder of the recordings, and their names. Existing files are never overwritten.
 package struct RecordingFolder: Sendable {
     /// An absolute path.
     package let path: String
@@ -10,14 +10,14 @@ package struct RecordingFolder: Sendable {
         self.path = path
     }
 
-    /// The folder for recordings where the configuration says `auto`: beside what else outlives relayd.
+    /// The folder for recordings if the configuration says `auto`: inside the state directory.
     ///
-    /// - Parameter state: The directory for that; nil where there is none.
+    /// - Parameter state: The state directory; nil if there is none.
     package static func own(in state: String?) -> RecordingFolder? {
         state.map { RecordingFolder($0 + "/traces") }
     }
 
-    /// Makes the folder, and those above it, for relayd's user alone.
+    /// Creates the folder and its parents, accessible only to relayd's user.
     ///
     /// - Throws: `RecordingFailure`.
     package func make() throws(RecordingFailure) {
@@ -25,7 +25,7 @@ package struct RecordingFolder: Sendable {
         for name in path.split(separator: "/") {
             made += "/" + name
             guard mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR else { continue }
-            // Above it may be folders that nobody may write to, and that are there.
+            // Parent folders may exist without being writable.
             let code = errno
             var status = stat()
             guard stat(made, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
@@ -36,8 +36,8 @@ package struct RecordingFolder: Sendable {
 
     /// Opens a new file.
     ///
-    /// - Parameter name: Of the file, without folder.
-    /// - Throws: `RecordingFailure`, also when the file is there.
+    /// - Parameter name: Name of the file, without folder.
+    /// - Throws: `RecordingFailure`, also if the file exists.
     func create(_ name: String) throws(RecordingFailure) -> NewFile {
         let file = path + "/" + name
         let descriptor = Glibc.open(
@@ -46,19 +46,23 @@ package struct RecordingFolder: Sendable {
         return NewFile(path: file, descriptor: descriptor)
     }
 
-    /// A file that is open. It may go to another task, which `RecordingFile` may not.
+    /// An open file. It can be passed to another task, which a `RecordingFile` cannot.
     struct NewFile: Sendable {
         var path: String
         var descriptor: Int32
-        /// Whole blocks that are in it.
+        /// Bytes of whole blocks in it.
         var bytes = 0
 
-        /// - Throws: `RecordingFailure`; then there is no such file.
+        /// - Throws: `RecordingFailure`; then the file does not exist.
         mutating func begin(with blocks: TraceBlocks) throws(RecordingFailure) {
             do throws(RecordingFailure) {
-                // It closes its descriptor, and this one is still needed.
+                // `RecordingFile` closes its descriptor, and this one is still needed.
                 let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-                guard own >= 0 else { throw RecordingFailure("\(path) cannot be written", errno) }
+                guard own >= 0 else {
+                    let failure = RecordingFailure("\(path) cannot be written", errno)
+                    unlink(path)
+                    throw failure
+                }
                 var file = RecordingFile(path: path, descriptor: own)
                 try file.append(blocks)
                 bytes = file.bytes
@@ -69,12 +73,12 @@ package struct RecordingFolder: Sendable {
         }
     }
 
-    /// What a recording is called that begins now: by its time and by what somebody called it. Sorted by
-    /// name, recordings are in the order of their time.
+    /// The name of a recording that begins now: its time and its label. Sorted by name, recordings are
+    /// in the order of their time.
     ///
     /// - Parameters:
     ///   - started: RFC 3339 in UTC.
-    ///   - label: What somebody called it.
+    ///   - label: Chosen by the user.
     static func name(started: String, label: String?) -> String {
         let digits = started.filter { $0.isASCII && $0.isNumber }
         let time = "\(digits.prefix(8))-\(digits.dropFirst(8).prefix(9))"
@@ -82,13 +86,13 @@ package struct RecordingFolder: Sendable {
         return "relayd-\(time)" + (label.isEmpty ? "" : "-\(label)")
     }
 
-    /// A name that no file here has: another relayd may write into the same folder, and a clock may step
+    /// A name not yet used here: another relayd may write into the same folder, and a clock may step
     /// back.
     func freeName(started: String, label: String?) -> String {
         freeName(Self.name(started: started, label: label))
     }
 
-    /// The name itself, or with a number behind it.
+    /// The name itself, or with a number appended.
     func freeName(_ name: String) -> String {
         var status = stat()
         for number in 1...Self.maximumNumber {
@@ -98,11 +102,11 @@ package struct RecordingFolder: Sendable {
         return name
     }
 
-    /// Names that are tried: of one millisecond.
+    /// Number of names tried for one millisecond.
     private static let maximumNumber = 100
 
-    /// Letters, digits, "-", "_" and "." of what somebody wrote; what is between them becomes one "-", and
-    /// dots in a row one dot: a file with two of them is taken for none of ours (`isName`).
+    /// The letters, digits, "-", "_" and "." of the label; anything between them becomes one "-", and
+    /// consecutive dots one dot: a name with two dots in a row is not accepted (`isName`).
     static func sanitised(_ label: String) -> String {
         var name = ""
         for scalar in label.unicodeScalars.prefix(maximumLabelScalars) {
@@ -128,7 +132,7 @@ package struct RecordingFolder: Sendable {
 /// Why nothing can be recorded, in words, and what to do.
 package struct RecordingFailure: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// What was recorded is no more.
+    /// Whether the recorded data is lost.
     private(set) var isLoss = false
 
     init(_ words: String, _ code: Int32) {
