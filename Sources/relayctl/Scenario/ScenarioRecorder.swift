@@ -3,7 +3,7 @@ import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Writes what passes during a scenario into a trace of its own, from relayd's live recording. Used by
+/// Writes the traffic during a scenario into a trace of its own, from relayd's live recording. Used by
 /// `ScenarioRunner`.
 final class ScenarioRecorder: Sendable {
     private let client: ControlClient
@@ -31,11 +31,11 @@ final class ScenarioRecorder: Sendable {
         let description: String
     }
 
-    /// How long nothing has to come until the last frame is there: relayd writes each within milliseconds.
+    /// Silence after which the last frame has arrived: relayd writes each within milliseconds.
     private static let quiet = Duration.milliseconds(200)
     private static let longestQuiet = 25
 
-    /// - Throws: `Problem` when the file cannot be made.
+    /// - Throws: `Problem` when the file cannot be created.
     init(_ path: String, _ client: ControlClient) throws(Problem) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -47,13 +47,16 @@ final class ScenarioRecorder: Sendable {
         begun = client.eventLoopGroup.next().makePromise()
     }
 
-    /// Returns when relayd records.
+    /// Returns when relayd is recording.
     func begin() async throws {
         let task = Task {
             do {
-                try await client.bytes(of: Routes.recordLive) { piece, _ in
+                let end = try await client.bytes(of: Routes.recordLive) { piece, _ in
                     self.take(piece)
                     return !Task.isCancelled
+                }
+                if case .brokenOff(let socket) = end {
+                    throw ControlClientError.brokenOff(socket)
                 }
                 self.ended(nil)
             } catch {
@@ -90,15 +93,18 @@ final class ScenarioRecorder: Sendable {
     private func ended(_ error: (any Error)?) {
         let isFirst = state.withLockedValue { state in
             defer { state.hasBegun = true }
+            if let error, !(error is CancellationError) {
+                state.problem = state.problem ?? "\(path) is incomplete: \(error)"
+            }
             return !state.hasBegun
         }
         guard isFirst else { return }
         begun.fail(error ?? Problem(description: "relayd has ended the recording"))
     }
 
-    /// Ends it when what has passed so far is written.
+    /// Ends the recording when the traffic so far has been written.
     ///
-    /// - Returns: Why it is not whole.
+    /// - Returns: Why the trace is incomplete.
     func end() async -> String? {
         var pieces = -1
         for _ in 0..<Self.longestQuiet {

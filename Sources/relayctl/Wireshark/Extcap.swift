@@ -2,12 +2,13 @@ import ControlAPI
 import Glibc
 import NIOCore
 
-/// What Wireshark asks of a program in its folder of capture programs (Wireshark Developer's Guide, "Extcap"),
-/// and the answers: running relayds are interfaces. The script of `WiresharkFile` passes the questions on.
+/// Wireshark's requests to a program in its folder of capture programs (Wireshark Developer's Guide,
+/// "Extcap"), and the answers: running relayds are interfaces. The script of `WiresharkFile` passes the
+/// requests on.
 struct Extcap: Sendable {
     /// A relayd that may be running.
     struct Place: Sendable, Equatable {
-        /// Wireshark remembers an interface by it.
+        /// Wireshark remembers an interface by this name.
         var name: String
         var socket: ControlSocket
     }
@@ -17,12 +18,12 @@ struct Extcap: Sendable {
         case linkTypes
         case options
         case capture(interface: String, pipe: String)
-        /// Whether a capture filter is understood.
+        /// Whether a capture filter is valid.
         case filter(String)
-        /// What this relayctl does not know; later versions of Wireshark may ask more.
+        /// Unknown to this relayctl; later versions of Wireshark may ask more.
         case unknown
 
-        /// Options that are not known, and their values, are passed over.
+        /// Unknown options and their values are skipped.
         init(_ arguments: [String]) {
             var flags: Set<String> = []
             var values: [String: String] = [:]
@@ -61,15 +62,15 @@ struct Extcap: Sendable {
 
     let places: [Place]
 
-    /// Bytes of a trace as they are recorded, from now on.
+    /// Live bytes of a trace, from now on.
     static let liveTrace = Routes.recordLive
-    /// Wireshark asks at every start, and waits. A relayd that does not answer so fast, on a busy machine, is
+    /// Wireshark asks at every start, and waits. A relayd that answers more slowly, on a busy machine, is
     /// shown without its head unit.
     private static let patience = TimeAmount.milliseconds(300)
     /// LINKTYPE_WIRESHARK_UPPER_PDU: packets that name their dissector.
     private static let linkType = 252
 
-    /// - Parameter instances: Names of directories in /run of benches with a name, `relayd-NAME`.
+    /// - Parameter instances: Names of directories in /run that belong to named benches, `relayd-NAME`.
     init(
         in surroundings: Surroundings = .current, instances: () -> [String] = Extcap.instances
     ) {
@@ -82,7 +83,7 @@ struct Extcap: Sendable {
             default: places.append(Place(name: "relayd", socket: socket))
             }
         }
-        // $RELAYD_SOCKET is the only place then, as for the other commands.
+        // Otherwise $RELAYD_SOCKET is the only place, as for the other commands.
         if usual.first?.place == .system {
             for name in instances() {
                 let path = "/run/\(name)/\(ControlSocket.fileName)"
@@ -111,7 +112,7 @@ struct Extcap: Sendable {
 
     // MARK: Answers
 
-    /// The list of interfaces: a line for each relayd that runs.
+    /// The list of interfaces: one line for each running relayd.
     func interfaces() async -> String {
         let shown = await withTaskGroup(of: (Int, String)?.self) { group in
             for (index, place) in places.enumerated() where Self.isSocket(place.socket.path) {
@@ -129,7 +130,7 @@ struct Extcap: Sendable {
         return text
     }
 
-    /// - Returns: nil when nobody listens there, or not relayd.
+    /// - Returns: nil when nothing listens there, or it is not relayd.
     private static func display(_ place: Place) async -> String? {
         let client = ControlClient(sockets: [place.socket], timeout: patience)
         do {
@@ -147,9 +148,9 @@ struct Extcap: Sendable {
 
     static let filterAnswer = "relayd knows no capture filters; use a display filter\n"
 
-    /// Copies the trace of a relayd into Wireshark's pipe, until one of the two has enough.
+    /// Copies the trace of a relayd into Wireshark's pipe, until one of the two ends.
     ///
-    /// - Throws: `Problem`, or `ControlClientError` when relayd cannot be asked or says no.
+    /// - Throws: `Problem`, or `ControlClientError` when relayd cannot be asked or refuses.
     func capture(from interface: String, into pipe: String) async throws {
         guard let place = places.first(where: { $0.name == interface }) else {
             throw Problem(description: "there is no relayd \(SafeText.clean(interface))")
@@ -162,12 +163,14 @@ struct Extcap: Sendable {
             throw Problem(description: "\(SafeText.clean(pipe)) cannot be written: \(reason)")
         }
         defer { close(descriptor) }
-        try await ControlClient(sockets: [place.socket]).bytes(of: Self.liveTrace) { bytes, _ in
+        let client = ControlClient(sockets: [place.socket])
+        let end = try await client.bytes(of: Self.liveTrace) { bytes, _ in
             try Self.write(bytes, to: descriptor)
         }
+        if case .brokenOff(let socket) = end { throw ControlClientError.brokenOff(socket) }
     }
 
-    /// - Returns: False when nobody reads any more.
+    /// - Returns: False when the reader is gone.
     private static func write(_ bytes: ByteBuffer, to descriptor: CInt) throws -> Bool {
         var rest = bytes.readableBytesView
         while !rest.isEmpty {
@@ -191,7 +194,7 @@ struct Extcap: Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
-    /// Braces end a value.
+    /// Replaces braces, which would end the value.
     private static func value(_ text: String) -> String {
         text.replacing("{", with: "(").replacing("}", with: ")")
     }

@@ -1,4 +1,4 @@
-// The built programs record: what apps and head unit said is in the file, also when relayd is killed.
+// The built programs record: what apps and head unit said is in the file, even when relayd is killed.
 
 import ControlAPI
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The built relayd records", .serialized)
 struct ProgramRecordingTests {
-    /// Frames in a file, read without any code of relayd's: block by block, as pcapng has it.
+    /// The frames in a file, read without any code of relayd: block by block, as pcapng defines them.
     private static func frames(_ path: String) throws -> (frames: [Data], rest: Int) {
         let file = try Data(contentsOf: URL(filePath: path))
         func number(_ at: Int) -> Int {
@@ -93,7 +93,7 @@ struct ProgramRecordingTests {
             let app = try await relayd.connectApp()
             let session = try await app.startSession().sessionID
             try await app.register("Kept", session: session)
-            // Written as it passes, so it is there before long.
+            // The message is written as it passes, so it is there before long.
             var running = ""
             while !running.contains(#""function":"RegisterAppInterface""#) {
                 running = try await get("/v1/recordings/latest/messages")
@@ -131,7 +131,7 @@ struct ProgramRecordingTests {
         }
     }
 
-    /// Asks until so many frames are written: from then on they are in the file, whatever happens to relayd.
+    /// Asks until `count` frames are written: from then on they are in the file, whatever happens to relayd.
     private static func untilWritten(_ count: Int, _ relayd: Relayd) async throws -> String {
         try await relayd.until(
             "\(count) frames are written",
@@ -167,10 +167,10 @@ struct ProgramRecordingTests {
                     }
                     let path = try await Self.untilWritten(sent.count, relayd)
                     let written = sent.count
-                    // In the middle of something: nobody waits for these.
+                    // In the middle of traffic: nothing waits for these.
                     let more = UInt32.random(in: 1...300, using: &random)
                     for number in 1...more {
-                        // Of hundreds, some are in room that was reserved.
+                        // Of hundreds of frames, some are in reserved space.
                         let frame = Frame.data(
                             session: 1, message: number, bytes: 16_000, filledWith: 7)
                         sent.append(frame)
@@ -275,7 +275,7 @@ struct ProgramRecordingTests {
                     try await app.send(frame)
                     #expect(try await headUnit.next() == frame)
                 }
-                // The traffic goes on when the recording has ended.
+                // The traffic continues after the recording has ended.
                 for number in 1...1000 as ClosedRange<UInt32> {
                     try await headUnit.checkBothWays(app, session: 1, number)
                 }
@@ -288,9 +288,9 @@ struct ProgramRecordingTests {
                 #expect(rest == 0 && frames.count > limit / 20_000)
                 var status = stat()
                 try #require(stat(path, &status) == 0)
-                // The frame that did not fit.
+                // Short of the limit by no more than the frame that did not fit.
                 #expect(limit - 17_000...limit ~= Int(status.st_size))
-                // What was reserved behind its end is given back.
+                // Space reserved beyond its end is given back.
                 #expect(status.st_blocks * 512 <= limit + 65_536)
             }
         }
@@ -370,7 +370,7 @@ struct ProgramRecordingTests {
                     #expect(info.output.contains("\"Radio\""), "\(info.output)")
                     #expect(try await Self.registrations(file) == 2)
                 }
-                // Together they are one recording, in which it is told once.
+                // Merged they are one recording, which has the registration once.
                 #expect(try await Self.registrations(files) == 2)
                 let merged = folder + "/merged.pcapng"
                 let done = try await Program.relayctl.run(
@@ -381,7 +381,7 @@ struct ProgramRecordingTests {
         }
     }
 
-    /// Requests and answers that are shown of these files.
+    /// The number of registration requests and answers that `trace show` prints for these files.
     private static func registrations(_ files: [String]) async throws -> Int {
         let shown = try await Program.relayctl.run(
             ["trace", "show", "--json"] + files, environment: [:])
@@ -442,6 +442,23 @@ struct ProgramRecordingTests {
                 ["-c", "\(Program.relayctl.path()) record --stdout | head -c 200 | od -An -tx1"],
                 environment: Program.environment(["RELAYD_SOCKET": relayd.controlSocket]))
             #expect(done.output.hasPrefix(" 0a 0d 0d 0a"), "\(done.errors)")
+        }
+    }
+
+    @Test("live, and relayd is killed: the command says that it is incomplete")
+    func liveBrokenOff() async throws {
+        try await Relayd.run(accessory: "sim:", endsBy: .killed(by: SIGKILL)) { relayd in
+            let file = relayd.directory.file("live.pcapng")
+            let recording = try await ChildProcess.start(
+                "/bin/sh", ["-c", "exec \(Program.relayctl.path()) record --stdout > \(file)"],
+                environment: Program.environment(["RELAYD_SOCKET": relayd.controlSocket]))
+            try await relayd.until(
+                "it has begun", ask: { try? Data(contentsOf: URL(fileURLWithPath: file)) },
+                { $0?.isEmpty == false })
+            relayd.process.signal(SIGKILL)
+            #expect(try await recording.ended() == .exited(2))
+            let errors = try await recording.errors.untilEnd()
+            #expect(errors.contains { $0.contains("in the middle of its answer") }, "\(errors)")
         }
     }
 }

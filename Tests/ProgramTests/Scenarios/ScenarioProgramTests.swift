@@ -55,7 +55,7 @@ struct ScenarioProgramTests {
                 relayd, [file, "--set", "text=Hi", "--junit", junit, "--record", traces],
                 title: "A greeting"
             ) {
-                // The tester has sent its own when it waits for this one.
+                // The tester has sent its own Show when it waits for this one.
                 try await relayd.until("the tester is there") { $0.apps.count == 2 }
                 try await app.ask(.show, #"{"mainField1":"Hi"}"#)
                 try await relayd.until("prepared") { $0.faults?.rules == 2 }
@@ -75,7 +75,7 @@ struct ScenarioProgramTests {
                 ["trace", "show", "\(traces)/greeting.pcapng", "rpc:Show"])
             #expect(shown.ending == .exited(0), "\(shown.errors)")
             #expect(shown.output.contains("Hi"), "\(shown.output)")
-            // The app that relayd was is gone, and so are the rules.
+            // The app that relayd played is gone, and so are the rules.
             let status = try await relayd.until("one app") { $0.apps.count == 1 }
             #expect(status.faults == nil)
         }
@@ -179,6 +179,31 @@ struct ScenarioProgramTests {
             let output = try await process.output.untilEnd().joined(separator: "\n")
             #expect(output.contains("interrupted"), "\(output)")
             try await relayd.until("both are gone") { $0.faults == nil && $0.apps.isEmpty }
+        }
+    }
+
+    @Test("relayd is killed during a scenario: the trace is said to be incomplete")
+    func killed() async throws {
+        try await Relayd.run(
+            accessory: "sim:", config: Relayd.driving, endsBy: .killed(by: SIGKILL)
+        ) { relayd in
+            let file = try relayd.directory.write(
+                """
+                scenario: A long wait
+                apps: {app: {sample: relayd sample, app_id: relayd-sample}}
+                steps:
+                  - wait: rpc:Slider
+                    within: 60s
+                """, to: "long.yaml")
+            let traces = relayd.directory.file("traces")
+            let process = try await Program.relayctl.start(
+                ["run", file, "--record", traces],
+                environment: ["RELAYD_SOCKET": relayd.controlSocket])
+            try await relayd.until("its app is there") { !$0.apps.isEmpty }
+            relayd.process.signal(SIGKILL)
+            _ = try await process.ended()
+            let said = try await process.output.untilEnd() + process.errors.untilEnd()
+            #expect(said.contains { $0.contains("long.pcapng is incomplete: ") }, "\(said)")
         }
     }
 

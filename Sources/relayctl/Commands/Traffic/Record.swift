@@ -4,7 +4,7 @@ import ControlAPI
 import Glibc
 import NIOCore
 
-/// `relayctl record`: recordings of all frames, which Wireshark opens.
+/// `relayctl record`: record all frames, in files that Wireshark opens.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
@@ -81,12 +81,12 @@ struct RecordCommand: AsyncParsableCommand {
         }
     }
 
-    /// What `relayctl record` writes to standard output.
+    /// The formats `relayctl record` writes to standard output.
     enum RecordingFormat: String, ExpressibleByArgument, CaseIterable {
         case pcapng, openxc
         case openxcMilliseconds = "openxc-ms"
 
-        /// Of a trace of a vehicle interface.
+        /// The unit of times in a trace of a vehicle interface.
         var timeUnit: VehicleTraceRecording.TimeUnit? {
             switch self {
             case .pcapng: nil
@@ -226,15 +226,16 @@ struct RecordCommand: AsyncParsableCommand {
     }
 }
 
-/// Bytes that are not text, to standard output.
+/// Copies bytes that are not text to standard output.
 private enum RawOutput {
-    /// Until relayd or the reader ends, or ^C.
+    /// Copies until relayd or the reader ends, or ^C.
     static func copy(_ path: String, of client: ControlClient) async throws {
         Output.current.follow()
-        try await client.bytes(of: path) { piece, _ in write(piece) }
+        let end = try await client.bytes(of: path) { piece, _ in write(piece) }
+        if case .brokenOff(let socket) = end { throw ControlClientError.brokenOff(socket) }
     }
 
-    /// False when the reader has gone.
+    /// Returns false when the reader is gone.
     private static func write(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { all in
             var rest = all[...]
