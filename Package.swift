@@ -1,10 +1,10 @@
 // swift-tools-version: 6.3
-// The target graph of relayd: who may import whom, and why each outside package is here.
+// The target graph of relayd: who may import whom, and why each external package is here.
 
 import PackageDescription
 
-/// relayd's own: beside NIO and libyaml the compiler takes structures of Glibc for those of other C
-/// modules, so requiring an import of the defining module would name one of swift-nio's.
+/// For relayd itself: next to NIO and libyaml the compiler attributes structures of Glibc to other C modules,
+/// so requiring an import of the defining module would name one of swift-nio's.
 let daemonSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -13,8 +13,8 @@ let daemonSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// What Scripts/build-release says of the commit it builds; only what a version may hold (semver.org,
-/// 10). Not asked of git here: SwiftPM would keep the answer over the next commit.
+/// The commit, as Scripts/build-release passes it; only characters that a version may hold (semver.org, 10).
+/// Git is not asked here: SwiftPM would keep the answer past the next commit.
 let build = (Context.environment["RELAY_BUILD"] ?? "").filter {
     $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".")
 }
@@ -22,17 +22,18 @@ let build = (Context.environment["RELAY_BUILD"] ?? "").filter {
 /// One list of compiler settings, used by every Swift target.
 let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberImportVisibility")]
 
-/// For what stands beside an app's bytes, or waits for the system with them: made small, where the rest is
-/// made fast. Documentation/performance.md says what it costs.
+/// For modules off an app's data path, and those that mostly wait for the system: optimised for size, where
+/// the rest is optimised for speed. Documentation/performance.md says what it costs.
 let small = SwiftSetting.unsafeFlags(["-Osize"], .when(configuration: .release))
-/// For what every frame passes. Checking that no two accesses to a value overlap took a quarter of the event
-/// loop's instructions. Debug builds check it, and all tests run in them; the fuzzer and the model check it too.
+/// For modules that every frame passes through. Checking for overlapping accesses to a value took a quarter
+/// of the event loop's instructions. Debug builds still check, and all tests run in them; so do the fuzzer
+/// and the model.
 let fast: [SwiftSetting] =
     ["RELAY_FUZZ", "RELAY_MODEL"].contains { Context.environment[$0] != nil }
     ? []
     : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-/// Of the programs: by lld, because gold cannot have addresses that are set at the start in an eighth of
-/// the place (glibc 2.36 or newer, Debian 12). Of functions with the same code one is kept; a backtrace may
+/// For the programs: lld, because gold cannot pack the addresses that are set at the start into an eighth of
+/// the space (glibc 2.36 or newer, Debian 12). Functions with identical code are merged, so a backtrace may
 /// name another of them.
 let linking = LinkerSetting.unsafeFlags(
     ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=all"],
@@ -57,29 +58,29 @@ let package = Package(
         .executable(name: "relayctl", targets: ["relayctl"]),
     ],
     dependencies: [
-        // The event loop every byte travels on, and HTTP/1.1 for both ends of the control API.
+        // The event loop that carries every byte, and HTTP/1.1 for both ends of the control API.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         // The logging API; our back ends (terminal, journald) plug into it.
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        // Flags, help, completions of both programs.
+        // Flags, help and completions of both programs.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Ordered start and stop of the daemon's parts; signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        // The binary form of OpenXC's messages. Without its file streams and field masks.
+        // The binary form of OpenXC's messages, without file streams and field masks.
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
         // "Did you mean …?" for whatever people type.
         .target(name: "DidYouMean", swiftSettings: settings + [small]),
-        // The language in which people say what they want to see, as text and as what it asks.
+        // The language in which people say what they want to see: its text and its meaning.
         .target(
             name: "MessageFilters", dependencies: ["DidYouMean", "SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
-        // YAML as a tree with the place of each part: the configuration and scenarios are read from it.
+        // YAML as a tree with the position of each node, for reading the configuration and scenarios.
         .target(
             name: "YAML", dependencies: ["SDLProtocol", "CLibYAML"],
             swiftSettings: daemonSettings + [small]),
-        // Which addresses a host has, without waiting on an event loop.
+        // The addresses of a host, without blocking an event loop.
         .target(
             name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings + [small]),
         // What the bytes mean. Values only: no sockets, clocks or logs.
@@ -107,11 +108,11 @@ let package = Package(
         .target(
             name: "SampleApp", dependencies: ["SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
-        // Recordings played again: the head unit's part for live apps, an app's part for a live head unit.
+        // Replays of recordings: as the head unit for live apps, or as an app for a live head unit.
         .target(
             name: "Replays", dependencies: ["Traces", "RelayCore", "SDLProtocol", nioCore],
             swiftSettings: settings + [small]),
-        // How bytes reach the accessory. Moves bytes, looks into none.
+        // How bytes reach the accessory. Moves bytes without looking into them.
         .target(
             name: "AccessoryLinks",
             dependencies: [
@@ -129,18 +130,18 @@ let package = Package(
                 logging,
             ],
             swiftSettings: settings + fast),
-        // The same for a vehicle interface and its clients, in the place that the hub has for a language.
+        // The same for a vehicle interface and its clients, as the hub's language.
         .target(
             name: "OpenXCRelay", dependencies: ["OpenXCProtocol", "RelayCore", nioCore, logging],
             swiftSettings: settings),
-        // What passed between a vehicle interface and its clients: latest values, entries for streams, words.
+        // What passed between a vehicle interface and its clients: latest values, stream entries, wording.
         .target(
             name: "OpenXCTraffic",
             dependencies: [
                 "OpenXCRelay", "OpenXCProtocol", "RelayCore", "SDLTraffic", "SDLProtocol", nioCore,
             ],
             swiftSettings: settings + [small]),
-        // What each code of advice means and what to do about it: pages for people. By itself, because
+        // What each advice code means and what to do about it: pages for people. A module of its own, because
         // `relayctl explain` shows them without relayd, and so without the hub.
         .target(name: "SDLAdvice", swiftSettings: settings + [small]),
         // What passed the hub, decoded once: log, kept messages, facts, statistics, advice. The hub
@@ -164,8 +165,8 @@ let package = Package(
             name: "ControlAPI", dependencies: ["CVersion"],
             exclude: ["API.md", "generate-openapi"],
             swiftSettings: settings + [small]),
-        // What a recording says: its messages, as they were seen live, and what is counted in it. For
-        // relayctl, and for relayd's own recordings in the control API.
+        // What a recording contains: its messages, as they were seen live, and counts. For relayctl, and for
+        // relayd's own recordings in the control API.
         .target(
             name: "DecodedTraces",
             dependencies: [
@@ -173,13 +174,13 @@ let package = Package(
                 nioCore,
             ],
             swiftSettings: settings + [small]),
-        // What a bench does by itself, step by step: read from YAML, followed without sockets or clocks, and
-        // what came of it.
+        // What a bench does by itself, step by step: read from YAML, run without sockets or clocks, with the
+        // outcome.
         .target(
             name: "Scenarios",
             dependencies: [
                 "YAML", "ControlAPI", "RelayCore", "MessageFilters", "DidYouMean", "SDLProtocol",
-                // The ready ones.
+                // The built-in scenarios.
                 "CFiles", nioCore,
             ],
             swiftSettings: settings + [small]),
@@ -190,53 +191,53 @@ let package = Package(
                 "DecodedTraces", "Media",
                 "SDLProtocol", "OpenXCProtocol", "OpenXCRelay", "OpenXCTraffic", "MessageFilters",
                 "DidYouMean",
-                // The app that relayd is when an RPC is to be sent and none is at hand.
+                // The app that relayd acts as when an RPC is to be sent and no app is at hand.
                 "SampleApp", "Scenarios", "YAML",
                 "CFiles", "CShims", "CSystemd",
                 nioCore, nioPosix, nioHTTP1, logging, lifecycle, unixSignals, arguments,
             ],
-            // These travel inside the program, in CFiles.
+            // These are embedded in the program, in CFiles.
             exclude: ["Control/Dashboard/Page", "Control/OpenAPI"],
             swiftSettings: daemonSettings + [small], linkerSettings: [linking]),
         .executableTarget(
             name: "relayctl",
             dependencies: [
-                // AccessoryLinks, so that `relayctl devices` judges addresses with relayd's own eyes.
-                // RelayCore, SDLTraffic and DecodedTraces, so that `relayctl trace` shows a recording as relayd shows it live.
+                // AccessoryLinks, so that `relayctl devices` judges addresses exactly as relayd does.
+                // RelayCore, SDLTraffic and DecodedTraces, so that `relayctl trace` shows a recording as
+                // relayd shows it live.
                 "AccessoryLinks", "ControlAPI", "Media", "RelayCore", "Replays",
                 "SampleApp", "SDLAdvice", "Scenarios",
                 "SDLProtocol", "SDLTraffic", "Traces", "DecodedTraces", "MessageFilters",
                 // What the bytes and words of OpenXC may be.
                 "OpenXCProtocol",
-                // Of a configuration file, the address of the link.
+                // To read the link's address from a configuration file.
                 "YAML",
                 "DidYouMean",
                 "CFiles", "CNcurses",
                 nioCore, nioPosix, nioLocks, nioHTTP1, arguments,
             ],
             swiftSettings: settings + [small], linkerSettings: [linking]),
-        // Which commit a build is of.
+        // The commit that a build was made from.
         .target(
             name: "CVersion",
             cSettings: build.isEmpty ? [] : [.define("RELAY_BUILD", to: "\"\(build)\"")]),
-        // The dashboard, the API's description and what relayctl prints or installs travel inside the
+        // The dashboard, the API's description and what relayctl prints or installs are embedded in the
         // programs: one file to install, none to find.
         .target(name: "CFiles"),
         // What Glibc's Swift module leaves out (termios2, ucred, …).
         .target(name: "CShims"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        // YAML with line and column of every node, for error messages that point.
+        // YAML with line and column of every node, for error messages with positions.
         .systemLibrary(
             name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(
             name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
-        // Traces that are compressed with gzip.
+        // Traces compressed with gzip.
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        // Terminals with their keys and sequences, and what changed between two screens, for `relayctl top`.
+        // Terminals with their keys and sequences, and differences between two screens, for `relayctl top`.
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
-        // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks, no part of what
-        // is installed.
+        // FakeAccessory, FramePeer, PseudoTerminal, ChildProcess: for tests and benchmarks, not installed.
         .target(
             name: "RelayTesting",
             dependencies: [
@@ -244,8 +245,8 @@ let package = Package(
                 "CShims", nioCore, nioPosix, logging,
             ],
             path: "Tests/RelayTesting", swiftSettings: settings),
-        // What untrusted bytes can reach, each as one function from bytes to promises kept or broken,
-        // run over the committed inputs; Scripts/fuzz runs the same functions under libFuzzer.
+        // What untrusted bytes can reach, each as one function that checks its promises on given bytes, run
+        // over the committed inputs; Scripts/fuzz runs the same functions under libFuzzer.
         .testTarget(
             name: "FuzzTargets",
             dependencies: [
@@ -391,15 +392,15 @@ let package = Package(
     ]
 )
 
-// Benchmarks join only when asked for, as Scripts/bench does: a build does not pay for them.
+// Benchmarks are added only on request, as Scripts/bench does: an ordinary build does not pay for them.
 if Context.environment["RELAY_BENCHMARKS"] != nil {
     package.products += [
-        // What relayd is preloaded with when its allocations are counted.
+        // Preloaded into relayd when its allocations are counted.
         .library(name: "MallocCounter", type: .dynamic, targets: ["CMallocCounter"])
     ]
     package.targets += [
         .target(name: "CMallocCounter", path: "Benchmarks/MallocCounter"),
-        // Both ends of what is measured, without a Swift runtime between two system calls.
+        // Both ends of a measurement, without a Swift runtime between two system calls.
         .target(name: "CPlainEnds", path: "Benchmarks/PlainEnds"),
         .executableTarget(
             name: "RelayBenchmarks",
@@ -412,8 +413,8 @@ if Context.environment["RELAY_BENCHMARKS"] != nil {
     ]
 }
 
-// The model of the hub as a program joins only when asked for, as Scripts/model does: nothing but what
-// it needs is built, optimised, and with its insides open to it as they are to the tests.
+// The model of the hub as a program is added only on request, as Scripts/model does. Only what it needs is
+// built, optimised, and with its internals visible to it as they are to the tests.
 if Context.environment["RELAY_MODEL"] != nil {
     let needed = [
         "DidYouMean", "HostNames", "SDLProtocol", "SimulatedAccessory", "RelayCore", "SDLAdvice",
@@ -439,9 +440,9 @@ if Context.environment["RELAY_MODEL"] != nil {
             swiftSettings: settings))
 }
 
-// The fuzzer joins only when asked for, as Scripts/fuzz does: every Swift target then counts the edges
-// it passes. What a program consists of is not linked into another program, nor is a test, so all are
-// libraries here, the programs with their entry points out of the way.
+// The fuzzer is added only on request, as Scripts/fuzz does: every Swift target then counts the edges it
+// passes. Parts of a program cannot be linked into another program, nor can a test, so all are libraries
+// here, the programs with their entry points renamed.
 if Context.environment["RELAY_FUZZ"] != nil {
     let counted: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
     package.products = [.executable(name: "RelayFuzz", targets: ["RelayFuzz"])]

@@ -3,16 +3,15 @@ import OpenXCTraces
 
 /// Where the accessory is, in one string: `scheme:path?option=value&…`.
 ///
-/// The configuration and `--accessory` hand strings in; `TransportCatalog` turns the address into
-/// a transport, which reads path and options. Only the form is checked here: what a path or an
-/// option means is the transport's business.
+/// Read from the strings of the configuration and `--accessory`. `TransportCatalog` turns the address into a
+/// transport, which interprets path and options; only the syntax is checked here.
 package struct AccessoryAddress: Hashable, Sendable {
     /// The kind of transport, lower case: `serial`.
     package let scheme: String
-    /// What is spoken there; comes before the transport unless it is SDL or follows from the rest:
+    /// The language spoken there. Written before the transport unless it is SDL or follows from the rest:
     /// `openxc+serial:`, `sim:openxc`.
     package private(set) var language: Language
-    /// What stands between the colon and the question mark, percent-decoded: `/dev/ttyUSB0`.
+    /// The part between the colon and the question mark, percent-decoded: `/dev/ttyUSB0`.
     package let path: String
     /// In the order in which they were typed; names are lower case and occur once.
     package let options: [Option]
@@ -27,17 +26,17 @@ package struct AccessoryAddress: Hashable, Sendable {
         case sdl
         case openxc
 
-        /// Where other languages than SDL are spoken: on everything that is a device or a socket.
+        /// The transports over which languages other than SDL can be spoken: all devices and sockets.
         package static let transports = ["tcp", "serial", "bluetooth", "rfcomm", "usb"]
 
-        /// What these are says what they speak.
+        /// The language that scheme and path imply: `sim:openxc` and `usb:openxc` name theirs.
         static func implied(_ scheme: String, _ path: String) -> Language {
             [SimTransport.scheme, USBTransport.scheme].contains(scheme)
                 && path.lowercased() == "openxc" ? .openxc : .sdl
         }
     }
 
-    /// A line of configuration, not a document.
+    /// An address is a line of configuration, not a document.
     package static let maximumUTF8Count = 4096
 
     package init(_ text: String) throws(AddressError) {
@@ -80,8 +79,8 @@ package struct AccessoryAddress: Hashable, Sendable {
         return values
     }
 
-    /// The same address with the language that is spoken there: of `replay:` the file tells, which is looked
-    /// at. A file that cannot be read counts as a recording of SDL; opening it says what is wrong.
+    /// The same address with the language that is spoken there; for `replay:`, the file is examined. A file that
+    /// cannot be read counts as a recording of SDL; opening it reports what is wrong.
     package func judged() -> AccessoryAddress {
         guard scheme == ReplayTransport.scheme, OpenXCTraceFile.isTrace(path) else { return self }
         var judged = self
@@ -230,7 +229,7 @@ extension AccessoryAddress {
 extension AccessoryAddress: CustomStringConvertible {
     /// The address as it can be typed again; reading it gives an equal address.
     package var description: String {
-        // What was found out by looking is not said.
+        // A language that `judged()` found out is not written.
         let isSaid =
             language != .implied(scheme, path) && Language.transports.contains(scheme)
         var text = isSaid ? "\(language.rawValue)+" : ""

@@ -4,10 +4,10 @@ package import NIOCore
 /// channel becomes active.
 package typealias ChannelSetup = @Sendable (any Channel) -> EventLoopFuture<Void>
 
-/// A kind of way to reach the accessory: address in, connected byte channel out.
+/// One way to reach the accessory: takes an address and gives a connected byte channel.
 ///
-/// `LinkSupervisor` calls it; `TransportCatalog` lists every conformance. A transport knows nothing
-/// of frames, of waiting or of trying again.
+/// `LinkSupervisor` calls it; `TransportCatalog` lists every conformance. A transport knows nothing of frames,
+/// waits or retries.
 package protocol AccessoryTransport: Sendable {
     /// The word in front of the colon.
     static var scheme: String { get }
@@ -21,13 +21,12 @@ package protocol AccessoryTransport: Sendable {
     /// Reads path and options; nothing is opened or looked up.
     init(_ address: AccessoryAddress) throws(AddressError)
 
-    /// The file whose coming and going tells when opening is worth a try; nil when there is none.
-    /// Watched with inotify unless the transport brings its own `watch`.
+    /// The file whose appearance and removal show when opening is worth a try; nil when there is none. Watched with
+    /// inotify unless the transport brings its own `watch`.
     var deviceNode: String? { get }
 
-    /// Starts watching for what makes opening worth a try; nil when only trying tells. `onChange`
-    /// may be called on any thread. Who starts a watch looks at it afterwards, since earlier
-    /// changes are not told.
+    /// Starts watching for changes that make opening worth a try; nil when only an attempt can tell. `onChange` may
+    /// be called on any thread. The caller then checks `isWorthTrying`, since earlier changes are not reported.
     func watch(
         on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) -> (any DevicePresence)?
@@ -35,7 +34,7 @@ package protocol AccessoryTransport: Sendable {
     /// How soon to try again after an attempt that failed.
     func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace
 
-    /// What it knows of its links beyond their bytes; nil for one that knows nothing more.
+    /// What the transport knows about its links beyond their bytes; nil if nothing.
     var details: LinkDetails? { get }
 
     /// Opens the accessory once. The channel lives on `loop`, has `configure`'s handlers in its
@@ -44,9 +43,9 @@ package protocol AccessoryTransport: Sendable {
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel
 
-    /// The same for a transport that the accessory connects to. It calls `listening` with the place, in
-    /// words, once it can be reached, then waits as long as it takes, and throws when its task is
-    /// cancelled. A transport that connects by itself never calls `listening`.
+    /// The same for a transport that the accessory connects to. Such a transport calls `listening` with the place,
+    /// in words, once it can be reached, then waits as long as it takes, and throws when its task is cancelled. A
+    /// transport that connects by itself never calls `listening`.
     func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup,
         listening: @escaping @Sendable (String) -> Void
@@ -59,10 +58,10 @@ package protocol DevicePresence: Sendable {
     /// Whether opening is worth a try now.
     var isWorthTrying: Bool { get }
 
-    /// Why it is not, for the status.
+    /// Why opening is not worth a try, for the status.
     var absence: LinkProblem { get }
 
-    /// Why news may not come; then the device is looked for from time to time instead.
+    /// Why changes may go unnoticed; the device is then checked from time to time instead.
     var failure: LinkProblem? { get }
 
     func stop()

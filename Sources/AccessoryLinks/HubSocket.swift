@@ -1,21 +1,21 @@
 import Glibc
 
-/// The device's end of the socket pair whose other end is the link's NIO channel, for devices that cannot
-/// be polled as a socket can: a thread that speaks to one moves bytes between it and this.
+/// The device's end of a socket pair whose other end is the link's NIO channel, for devices that cannot be polled
+/// like a socket: a thread that talks to such a device moves bytes between the device and this socket.
 ///
-/// Never waits. Keeps what is known of the hub: whether it has finished, whether all that it sent has been
-/// taken, whether it still reads.
+/// Never waits. Keeps track of the hub: whether it has finished, whether all that it sent has been taken, and
+/// whether it still reads.
 struct HubSocket: ~Copyable {
-    /// To be polled; -1 once it is closed.
+    /// The descriptor to poll; -1 once it is closed.
     private(set) var descriptor: CInt
     private var owned: OwnedDescriptor?
     /// The hub will send no more than what is in the socket already.
     private(set) var hubHasFinished = false
-    /// All of that has been taken.
+    /// The hub has finished, and all that it sent has been taken.
     private(set) var isDrained = false
-    /// The hub does not read any more.
+    /// The hub no longer reads.
     private(set) var hubIsGone = false
-    /// From the hub, in all.
+    /// Bytes received from the hub, in all.
     private(set) var takenBytes = 0
 
     init(_ socket: consuming OwnedDescriptor) {
@@ -23,11 +23,11 @@ struct HubSocket: ~Copyable {
         owned = consume socket
     }
 
-    /// What to poll it for; nil when nothing of it matters.
+    /// The events to poll the socket for; nil when none matters.
     ///
     /// - Parameters:
-    ///   - hasBytes: Something waits to be sent to the hub.
-    ///   - hasRoom: Something that the hub sends could be taken.
+    ///   - hasBytes: Bytes are waiting to be sent to the hub.
+    ///   - hasRoom: There is room for bytes from the hub.
     func interest(hasBytes: Bool, hasRoom: Bool) -> Int16? {
         var events: Int16 = 0
         if !hubHasFinished {
@@ -41,17 +41,17 @@ struct HubSocket: ~Copyable {
     /// POLLRDHUP, which Glibc keeps for _GNU_SOURCE.
     private static let peerFinished: Int16 = 0x2000
 
-    /// It has news.
+    /// Takes note of the events that a poll reported.
     mutating func polled(_ events: Int16) {
         if events & (Self.peerFinished | Int16(POLLHUP) | Int16(POLLERR)) != 0 { finish() }
     }
 
-    /// As if the hub had finished.
+    /// Acts as if the hub had finished.
     mutating func finish() { hubHasFinished = true }
 
     /// Sends to the hub.
     ///
-    /// - Returns: How many bytes it took; 0 when it takes none now, or never again (`hubIsGone`).
+    /// - Returns: How many bytes the hub took; 0 when it takes none now, or never again (`hubIsGone`).
     mutating func send(_ bytes: UnsafeRawBufferPointer) -> Int {
         while !hubIsGone {
             let count = Glibc.send(
@@ -67,7 +67,7 @@ struct HubSocket: ~Copyable {
 
     /// Takes what the hub has sent.
     ///
-    /// - Returns: How many bytes; 0 when there are none now, or never again (`isDrained`).
+    /// - Returns: How many bytes were received; 0 when there are none now, or never again (`isDrained`).
     mutating func receive(_ buffer: UnsafeMutableRawPointer?, atMost room: Int) -> Int {
         while !isDrained {
             let count = recv(descriptor, buffer, room, CInt(MSG_DONTWAIT))
@@ -77,7 +77,7 @@ struct HubSocket: ~Copyable {
             }
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN {
-                // After a close without a goodbye there is no end of file to be read.
+                // After `finish`, there need not be an end of file to read.
                 isDrained = hubHasFinished
                 return 0
             }
@@ -87,8 +87,8 @@ struct HubSocket: ~Copyable {
         return 0
     }
 
-    /// Lets the hub hear of the end. What it has sent meanwhile is lost, which its end of the pair counts:
-    /// left unread it would reset the connection and take with it what the hub has not read.
+    /// Tells the hub of the end. Bytes that the hub has sent meanwhile are read and lost (its end of the pair
+    /// counts them): left unread, they would reset the connection and discard what the hub has not read yet.
     mutating func close() {
         guard descriptor >= 0 else { return }
         shutdown(descriptor, CInt(SHUT_RD))

@@ -3,8 +3,8 @@ package import NIOCore
 
 /// How much of what was written to a link the kernel still holds; the hub asks before it writes more.
 package enum LinkOutputQueue {
-    /// A question to be asked on the link's loop while the channel is active. The answer is 0 when
-    /// the kernel cannot tell, as with a pty or a Bluetooth socket.
+    /// Returns a function to call on the link's loop while the channel is active. It returns 0 when the kernel
+    /// cannot tell, as with a pty or a Bluetooth socket.
     ///
     /// To be called while the channel is being configured.
     package static func gauge(of channel: any Channel) -> () -> Int {
@@ -18,11 +18,11 @@ package enum LinkOutputQueue {
         }
         guard let socket else { return { 0 } }
         var bytes: CInt = 0
-        // A TCP socket's unacknowledged bytes are mostly on the network, which takes its time and is
-        // not helped by waiting; with a Unix socket all are with the peer's process.
+        // A TCP socket's unacknowledged bytes are mostly on the network, and waiting does not get them there
+        // sooner; with a Unix socket all are with the peer's process.
         let knowsUnsent = relay_socket_unsent(socket, &bytes) == 0
         return {
-            // The descriptor's number may be somebody else's afterwards.
+            // The descriptor's number may belong to another file afterwards.
             guard channel.isActive else { return 0 }
             var bytes: CInt = 0
             let error =

@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// The one owner of an open file descriptor: closed exactly once, on every path.
-/// Every transport that opens something itself holds it in one of these.
+/// Every transport that opens a descriptor itself holds it in one of these.
 struct OwnedDescriptor: ~Copyable, Sendable {
     let rawValue: CInt
 
@@ -13,7 +13,7 @@ struct OwnedDescriptor: ~Copyable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A pair of connected sockets, for two of these.
+    /// A pair of connected sockets, each to be put into an `OwnedDescriptor`.
     static func socketPair() throws(LinkProblem) -> (CInt, CInt) {
         var ends: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0
@@ -48,10 +48,10 @@ struct OwnedDescriptor: ~Copyable, Sendable {
 /// a second time when the channel initialiser fails; so the copy is made here. A failed future
 /// means "still yours" only if the initialiser never ran; afterwards NIO has closed them.
 enum DescriptorChannel {
-    /// The link to an accessory that is made of code: a socket pair with the link at one end and the accessory
-    /// at the other, on the same loop. Each ends with the other.
+    /// Opens the link to an accessory that is implemented in code: a socket pair with the link at one end and the
+    /// accessory at the other, on the same loop. When one end closes, so does the other.
     ///
-    /// - Parameter accessory: is asked for on the loop.
+    /// - Parameter accessory: makes the accessory's handler; called on the loop.
     static func openPair(
         on loop: any EventLoop, configure: @escaping ChannelSetup,
         accessory: @escaping @Sendable () -> any ChannelHandler
@@ -154,7 +154,7 @@ extension EventLoopFuture where Value: Sendable {
 }
 
 extension Result where Failure == any Error {
-    /// The value, or what went wrong as a problem that names what was tried.
+    /// The value; throws a failure as a problem that names what was tried.
     func linkValue(_ what: String) throws(LinkProblem) -> Success {
         switch self {
         case .success(let value): return value

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads what a symbolic link points to, without looking whether that exists.
+/// Reads what a symbolic link points to, without checking whether the target exists.
 enum SymbolicLink {
     /// - Returns: nil when there is nothing, no symbolic link, or no permission to read it.
     static func target(of path: String) -> String? {

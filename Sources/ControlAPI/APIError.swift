@@ -6,10 +6,9 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package let code: Code
         /// For people: what was found, what was expected, what to do.
         package let message: String
-        /// Where in a filter the mistake is, in characters (Unicode scalars) from its start; nil for
-        /// every other error.
+        /// Start of the mistake in a filter, in characters (Unicode scalars); nil for every other error.
         package let start: Int?
-        /// The character behind the mistake; the same as `start` where something is missing.
+        /// The character after the mistake; the same as `start` where something is missing.
         package let end: Int?
     }
 
@@ -17,7 +16,7 @@ package struct APIError: Codable, Sendable, Equatable, Error {
     package var schema = 1
     package let error: Detail
 
-    /// - Parameter range: Of the mistake, in characters of a filter.
+    /// - Parameter range: Range of the mistake, in characters of a filter.
     package init(_ code: Code, _ message: String, in range: Range<Int>? = nil) {
         error = Detail(
             code: code, message: message, start: range?.lowerBound, end: range?.upperBound)
@@ -35,22 +34,22 @@ package struct APIError: Codable, Sendable, Equatable, Error {
         package static let badRequest = Code(rawValue: "bad_request")
         /// 404: relayd is configured to keep no messages.
         package static let ringOff = Code(rawValue: "ring_off")
-        /// 403: this client may look, but not change anything; or a web site is behind the request; or
+        /// 403: this client may read, but not change anything; or the request comes from a web site; or
         /// `openxc.writes` does not allow this write to the vehicle.
         package static let forbidden = Code(rawValue: "forbidden")
-        /// 403: `drive.enabled` does not allow anybody to drive the conversation.
+        /// 403: `drive.enabled` does not allow driving the conversation.
         package static let driveOff = Code(rawValue: "drive_off")
-        /// 409: not at the moment; the message says what is in the way.
+        /// 409: not possible at the moment; the message says why.
         package static let conflict = Code(rawValue: "conflict")
-        /// 409: the accessory is a head unit, and this is about vehicle interfaces.
+        /// 409: the accessory is a head unit, and the request needs a vehicle interface.
         package static let wrongAccessory = Code(rawValue: "wrong_accessory")
-        /// 409: the vehicle interface has answered that it does not do this.
+        /// 409: the vehicle interface has answered that it does not support this.
         package static let vehicleRefused = Code(rawValue: "vehicle_refused")
         /// 504: the vehicle interface or the head unit has not answered in time.
         package static let noAnswer = Code(rawValue: "no_answer")
         /// 413: the body is larger than any request needs.
         package static let tooLarge = Code(rawValue: "too_large")
-        /// 429: this client has as many connections or streams as one may have.
+        /// 429: this client has reached the maximum number of connections or streams.
         package static let tooMany = Code(rawValue: "too_many")
         /// 405: the path exists, but not with this method.
         package static let methodNotAllowed = Code(rawValue: "method_not_allowed")

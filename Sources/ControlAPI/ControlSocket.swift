@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the control socket lives: relayd decides by this, relayctl looks by this.
+/// The place of the control socket: relayd uses it to choose a path, and the tool to find it.
 ///
 /// Both try the same places in the same order, so that a tool started by the same user finds the
 /// daemon without being told:
@@ -15,12 +15,12 @@ package struct ControlSocket: Sendable, Hashable {
     package let path: String
     package let place: Place
 
-    /// Which rule of the list above chose the path.
+    /// The rule of the list above that chose the path.
     package enum Place: Sendable, Hashable {
         case given, environment, runtimeDirectory, system, user, temporary
     }
 
-    /// Where everything that is installed for the whole machine meets.
+    /// The directory shared by everything that is installed for the whole machine.
     package static let systemDirectory = "/run/relayd"
     package static let fileName = "relayd.sock"
     package static let environmentVariable = "RELAYD_SOCKET"
@@ -63,7 +63,7 @@ package struct ControlSocket: Sendable, Hashable {
         return try ControlSocket("\(temporaryDirectory(surroundings))/\(fileName)", .temporary)
     }
 
-    /// The paths relayctl tries, in order: one if it was told which, else all that are usual.
+    /// The paths relayctl tries, in order: one if it was told which, otherwise all the usual ones.
     package static func forTool(
         given: String? = nil, in surroundings: Surroundings = .current
     ) throws(ControlSocketError) -> [ControlSocket] {
@@ -84,8 +84,9 @@ package struct ControlSocket: Sendable, Hashable {
         "/tmp/relayd-\(surroundings.userID)"
     }
 
-    /// In a place anybody may write to, somebody else could have put the directory there first and
-    /// play relayd (or listen in). Passes for every other place, and when it does not exist yet.
+    /// Checks, in a place that anybody may write to, that nobody else created the directory first to
+    /// impersonate relayd or listen in. Passes for every other place, and when the directory does not
+    /// exist yet.
     package func checkDirectoryIsOurs(userID: UInt32 = geteuid()) throws(ControlSocketError) {
         guard place == .temporary else { return }
         var info = stat()
@@ -103,7 +104,7 @@ package struct ControlSocket: Sendable, Hashable {
     }
 }
 
-/// What the choice of a path depends on; tests put their own world here.
+/// The inputs for the choice of a path; tests use their own.
 package struct Surroundings: Sendable {
     /// Value of an environment variable; nil when unset or empty.
     package let environment: @Sendable (String) -> String?
@@ -136,7 +137,7 @@ package struct Surroundings: Sendable {
 package enum ControlSocketError: Error, Equatable, CustomStringConvertible {
     case emptyPath(ControlSocket.Place)
     case pathTooLong(String)
-    /// The directory, and what is wrong with it.
+    /// The directory, and the problem with it.
     case unsafeDirectory(String, String)
 
     package var description: String {

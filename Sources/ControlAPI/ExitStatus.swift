@@ -1,4 +1,4 @@
-/// What relayctl's exit code tells a script; the same for every command that asks about the chain.
+/// relayctl's exit codes for scripts; the same for every command that asks about the chain.
 package enum ExitStatus: Int32, Sendable, CaseIterable {
     /// All is well: the head unit is open and apps can connect.
     case ok = 0
@@ -6,9 +6,9 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case notConnected = 1
     /// relayd is not running, or cannot be asked: not permitted, no answer, not relayd.
     case notRunning = 2
-    /// relayd runs and refused what was asked: no such app, not permitted, not possible now.
+    /// relayd runs and refused the request: no such app, not permitted, not possible now.
     case refused = 3
-    /// What was to be shown cannot be written: a full disk (EX_IOERR of sysexits.h).
+    /// The output cannot be written: a full disk (EX_IOERR of sysexits.h).
     case outputFailed = 74
     /// The command line was not understood (EX_USAGE of sysexits.h, as ArgumentParser has it).
     case usage = 64
@@ -26,7 +26,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
           74  the output cannot be written
         """
 
-    /// The codes of one command that asks relayd.
+    /// The exit codes of one command that asks relayd.
     package static func codes(
         ok: String, failed: String? = nil,
         unreachable: String = "relayd is not running, or cannot be asked",

@@ -1,5 +1,5 @@
-// The table of routes: what relayd answers, and who may ask for it. Everything that decides about a
-// request asks this table; nothing compares paths anywhere else.
+// The table of routes: what relayd answers, and who may ask for it. All decisions about a request use
+// this table; paths are compared nowhere else.
 
 /// One request relayd answers on its control socket.
 package struct Route: Codable, Sendable, Hashable {
@@ -22,28 +22,29 @@ package struct Route: Codable, Sendable, Hashable {
     }
 }
 
-/// Who may ask for a route. What that takes depends on the door, which `RequestGate` decides.
+/// Who may use a route. How each door checks it is decided by `RequestGate`.
 package struct RouteAccess: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Whoever can connect: the page itself, the list of routes and their description.
+    /// Anyone who can connect: the page itself, the list of routes and their description.
     package static let open = RouteAccess(rawValue: "open")
-    /// Whoever may look.
+    /// Clients that may read.
     package static let read = RouteAccess(rawValue: "read")
-    /// Whoever may change something.
+    /// Clients that may change something.
     package static let write = RouteAccess(rawValue: "write")
-    /// Whoever may change something: what was recorded, also while nobody looked.
+    /// Clients that may change something: recorded data, including what was recorded while nobody was
+    /// watching.
     package static let kept = RouteAccess(rawValue: "kept")
-    /// The control socket's owners, who bring the token where they come by another way, while
-    /// `drive.enabled` allows it: what speaks or acts in the place of an app or the head unit.
+    /// The control socket's owners, who need the token if they connect in another way, while
+    /// `drive.enabled` allows it: routes that speak or act in the place of an app or the head unit.
     package static let drive = RouteAccess(rawValue: "drive")
-    /// Whoever may change something, on the Unix socket only, and no browser: the token.
+    /// Clients that may change something, on the Unix socket only, and no browsers: the token.
     package static let secret = RouteAccess(rawValue: "secret")
 }
 
-/// The control API's table of contents: relayd serves these, relayctl asks for them, `GET /` and
-/// every "no such route" list them.
+/// The control API's table of contents: relayd serves these routes, the tool requests them, and `GET /`
+/// and every "no such route" error list them.
 package enum Routes {
     package static let index = "/"
     package static let status = "/v1/status"
@@ -262,7 +263,7 @@ package enum Routes {
 }
 
 extension Routes {
-    /// A path with its ":" segments filled in, whatever characters they have.
+    /// A path with its ":" segments filled in, with any characters.
     package static func path(_ route: String, _ segments: String...) -> String {
         var rest = segments[...]
         let parts = route.split(separator: "/").map { segment in
@@ -273,8 +274,8 @@ extension Routes {
 }
 
 extension String {
-    /// Percent-encoded, but for letters, digits, "-", "_" and what is to stay besides of the unreserved
-    /// characters (RFC 3986, 2.3). Not "." in a path: a segment of dots would be taken for a step.
+    /// Percent-encodes all but letters, digits, "-", "_" and those unreserved characters that are to be
+    /// kept (RFC 3986, 2.3). Do not keep "." in a path: a segment of dots would be taken for a step.
     package func percentEncoded(except kept: String = "") -> String {
         var result = ""
         for byte in utf8 {

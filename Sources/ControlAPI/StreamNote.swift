@@ -1,14 +1,14 @@
-/// A line of a stream that is none of its messages or events: it has no `n`.
+/// A line of a stream that is not a message or an event: it has no `n`.
 ///
-/// The first line of a stream names the instance. When nothing was sent for some time, a line with
-/// only `next` shows that relayd is still there, and moves the cursor past what the filter left out.
+/// The first line of a stream names the instance. When nothing was sent for some time, a line with only
+/// `next` shows that relayd is alive, and moves the cursor past filtered entries.
 package struct StreamNote: Codable, Sendable, Equatable {
-    /// First line: tells the numbers of this run of relayd from those of another.
+    /// First line: identifies the run of relayd that the numbers belong to.
     package var instance: String?
-    /// First line: numbers of the oldest and the latest one; absent when there is none.
+    /// First line: numbers of the oldest and the latest entry; absent when there is none.
     package var first: Int?
     package var latest: Int?
-    /// So many, whatever they were, came and went before this reader took them.
+    /// Number of entries, of any kind, that came and went before this reader took them.
     package var missed: Int?
     /// The cursor to go on from.
     package var next: Int?

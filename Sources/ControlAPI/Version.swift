@@ -8,8 +8,8 @@ package enum Version {
     /// The release, numbered as semver.org says.
     package static let release = "0.1.0"
 
-    /// The release and the commit this build is of, where it was told: "0.1.0+81a52d7b0". A build by
-    /// `Scripts/build-release` is told; its commit ends with "-dirty" if files had been changed.
+    /// The release and the commit of this build, if it was given: "0.1.0+81a52d7b0".
+    /// `Scripts/build-release` gives it; the commit ends with "-dirty" if files had been changed.
     package static let current = with(build: String(cString: relay_build()))
 
     static func with(build: String) -> String {

@@ -1,4 +1,4 @@
-// Used by relayd for what passes, and of a trace by `TraceCount`.
+// Used by relayd for live traffic, and by `TraceCount` for a trace.
 
 package import ControlAPI
 package import RelayCore
@@ -6,7 +6,7 @@ import SDLProtocol
 package import SDLTraffic
 
 extension StatsReport {
-    /// What was counted between two moments.
+    /// The counts between two moments.
     package init(_ statistics: TrafficStatistics.Counts, since: WallTime, at: WallTime) {
         let lanes = statistics.lanes.sorted {
             ($0.key.app, $0.key.service.rawValue, $0.key.direction.sender)
@@ -35,7 +35,7 @@ extension StatsReport {
     }
 }
 
-/// What a report says of how long answers took.
+/// The latencies of answers in a report.
 private protocol LatencyReport {
     var meanMilliseconds: Double? { get set }
     var maximumMilliseconds: Double? { get set }
@@ -56,7 +56,7 @@ extension LatencyReport {
         p99Milliseconds = quantile(99)
     }
 
-    /// With microseconds.
+    /// With microsecond precision.
     private static func milliseconds(_ nanoseconds: Double) -> Double {
         (nanoseconds / 1000).rounded() / 1000
     }

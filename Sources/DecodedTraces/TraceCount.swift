@@ -4,7 +4,7 @@ import SDLProtocol
 import SDLTraffic
 package import Traces
 
-/// Counts what is in a trace, as relayd counts what passes.
+/// Counts the contents of a trace, as relayd counts live traffic.
 package struct TraceCount {
     private var decoding = TraceDecoding(isValidating: false)
     private var statistics = TrafficStatistics(since: WallTime(nanoseconds: 0))
@@ -27,11 +27,11 @@ package struct TraceCount {
         var bytes = 0
         var messages = 0
         var last: WallTime?
-        /// Nanoseconds while it ran.
+        /// Nanoseconds while the stream was running.
         var running: Int64 = 0
         var gaps = 0
         var longest: Int64 = 0
-        /// Messages and bytes that came behind a pause, not at the end of an interval that counts.
+        /// Messages and bytes that came after a pause, not at the end of a measured interval.
         var firsts = 0
         var firstBytes = 0
 
@@ -50,15 +50,15 @@ package struct TraceCount {
                 }
                 gaps += 1
             }
-            // Its own time is not measured.
+            // The time that this frame took is not measured.
             if begins { firsts += 1 }
             firstBytes += tapped.frame.payloadBytes
         }
     }
 
-    /// Nanoseconds from which a pause is a gap.
+    /// Pauses from this many nanoseconds on are gaps.
     private static let gap: Int64 = 1_000_000_000
-    /// Names told apart, as in the statistics.
+    /// Distinct streams and names, as in the statistics.
     private static let maximumStreams = 256
     private static let maximumNames = 4096
     private static let batch = 256
@@ -78,7 +78,7 @@ package struct TraceCount {
         if decoded.count >= Self.batch { flush() }
     }
 
-    /// Of the app that the latest message is about.
+    /// Learns the name of the app that the latest message concerns.
     private mutating func learnName(_ entry: TraceEntry) {
         if case .record(.appLeft(let app, _)) = entry.content {
             names[app] = nil

@@ -3,31 +3,32 @@ import SDLProtocol
 package import SDLTraffic
 package import Traces
 
-/// Decodes entries of a trace as relayd decodes what passes: the same messages with the same numbers,
+/// Decodes entries of a trace as relayd decodes live traffic: the same messages with the same numbers,
 /// counted from 1, by the recording's own clock.
 ///
-/// Memory does not grow with the trace, whatever is in it: see `TrafficDecoder` for sessions and requests,
-/// and `maximumApps` for apps.
+/// Memory does not grow with the trace, whatever it contains: see `TrafficDecoder` for the bounds on sessions
+/// and requests, and `maximumApps` for apps.
 package struct TraceDecoding {
     private var decoder: TrafficDecoder
     private var now: WallTime?
-    /// When time passed is looked at next.
+    /// When to check next what has become due.
     private var nextLook = Int64.min
     private var began: WallTime?
-    /// The trace tells when an audio or video service ends.
+    /// Whether the trace has records of the ends of audio and video services.
     private var tellsServiceEnds = true
-    /// Those that have not left.
+    /// The apps that have not left.
     private var apps: Set<AppID> = []
     /// Frames of apps beyond `maximumApps`, which are not decoded.
     package private(set) var leftOutFrames = 0
     private var leftOutBytes = 0
 
-    /// Apps at the same time; relayd itself has 300 places for them unless it is told otherwise. What
-    /// others say is not decoded, and told as missed at the end.
+    /// Apps at the same time; relayd itself has places for 300 unless configured otherwise. Frames of further
+    /// apps are not decoded, and reported as missed at the end.
     package static let maximumApps = 1024
-    /// Nanoseconds of the recording between two looks at what is due: what is late is told so exactly.
+    /// Nanoseconds of the recording between two checks of what is due: delays are reported with this
+    /// precision.
     private static let look: Int64 = 50_000_000
-    /// What can be due between two frames at most; more means that a clock makes no sense.
+    /// Maximum deadlines between two frames; more would mean that the clock makes no sense.
     private static let maximumDue = 4096
 
     /// - Parameter isValidating: Whether RPCs are compared with the specification.
@@ -35,7 +36,7 @@ package struct TraceDecoding {
         decoder = TrafficDecoder(validator: isValidating ? .builtIn : nil)
     }
 
-    /// Appends what the entry amounts to, behind what has become due until then.
+    /// Appends the entry's messages, after everything that has become due before it.
     package mutating func receive(_ entry: TraceEntry, into entries: inout [TrafficEntry]) {
         if case .record(let record) = entry.content {
             switch record {
@@ -44,7 +45,7 @@ package struct TraceDecoding {
                 tellsServiceEnds = header.events.contains(TraceHeader.serviceEnds)
                 return
             case .linkOpened, .appConnected:
-                // They were there before: answers may belong to requests that nobody has recorded.
+                // The connections existed before: answers may belong to requests that were not recorded.
                 if let began, entry.time < began { decoder.beginsInTheMiddle(at: began) }
             default: break
             }
@@ -58,8 +59,8 @@ package struct TraceDecoding {
         if case .record(.appLeft(let app, _)) = entry.content { apps.remove(app) }
     }
 
-    /// That an audio or video service is over, read from the frame that confirms its end: in older traces nothing
-    /// else says so. Everybody else goes by what the router says.
+    /// The end of an audio or video service, derived from the frame that confirms it: older traces have no
+    /// record of it. Everything else relies on the router's report.
     private static func serviceEnd(_ entry: TraceEntry) -> TapItem? {
         guard let tapped = entry.frame, let app = tapped.app,
             tapped.frame.controlType == .endServiceACK, tapped.frame.service.isStream,
@@ -70,7 +71,7 @@ package struct TraceDecoding {
         return .session(end, app, time: entry.time)
     }
 
-    /// The end of the trace: what was counted and not told yet.
+    /// At the end of the trace, appends what was counted and not reported yet.
     package mutating func finish(into entries: inout [TrafficEntry]) {
         if leftOutFrames > 0 {
             decoder.receive(.missed(frames: leftOutFrames, bytes: leftOutBytes), into: &entries)
@@ -79,9 +80,9 @@ package struct TraceDecoding {
         decoder.finish(into: &entries)
     }
 
-    /// Takes in an app that was not there, or counts what one app too many says as left out.
+    /// Admits a new app, or counts the frames of an app beyond the maximum as left out.
     ///
-    /// - Returns: Whether the entry is decoded.
+    /// - Returns: Whether to decode the entry.
     private mutating func admit(_ entry: TraceEntry) -> Bool {
         guard let app = entry.app, !apps.contains(app) else { return true }
         guard apps.count >= Self.maximumApps else {

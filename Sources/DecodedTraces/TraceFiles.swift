@@ -1,9 +1,10 @@
 import RelayCore
 package import Traces
 
-/// Entries of one trace or of several, one file after the other, with memory that does not grow with them.
+/// The entries of one or several traces, one file after the other. Memory does not grow with them.
 ///
-/// Each file of a ring begins with who is there; what the file before has told is not told again.
+/// Each file of a ring begins with the current connections; what the previous file has already told is not
+/// repeated.
 package struct TraceFiles: ~Copyable {
     private final class Open {
         var file: TraceFile
@@ -21,11 +22,11 @@ package struct TraceFiles: ~Copyable {
     private var latest = WallTime(nanoseconds: .min)
     private let onEnd: (_ path: String, _ unfinishedBytes: Int) -> Void
 
-    /// A bench has a handful; of a trace that has more, who is there may be told again.
+    /// A bench has a handful; in a trace with more, connections may be reported again.
     private static let maximumApps = 4096
 
-    /// - Parameter onEnd: Called at the end of each file with how many bytes of a packet its writer had
-    ///   not finished.
+    /// - Parameter onEnd: Called at the end of each file with the number of bytes in a packet that its writer
+    ///   did not finish.
     package init(
         _ paths: [String],
         onEnd: @escaping (_ path: String, _ unfinishedBytes: Int) -> Void = { _, _ in }
@@ -54,9 +55,9 @@ package struct TraceFiles: ~Copyable {
         }
     }
 
-    /// Follows who is there.
+    /// Tracks the current connections.
     ///
-    /// - Returns: Whether the entry tells something that the files before have not told.
+    /// - Returns: Whether the entry is new compared with the previous files.
     private mutating func follow(_ entry: TraceEntry) -> Bool {
         guard case .record(let record) = entry.content else {
             return entry.frame?.isEarlier != true || entry.time > told

@@ -3,8 +3,8 @@ import RelayCore
 package import SDLTraffic
 package import Traces
 
-/// The messages of a trace that a filter accepts, and what was recorded beside them, in order: what
-/// relayd's stream is for `relayctl tail`.
+/// The messages of a trace that a filter accepts, with the notes recorded between them, in order: the
+/// counterpart of relayd's stream for `relayctl tail`.
 package struct TraceMessages {
     package enum Event: Sendable {
         case message(TrafficEntry)
@@ -13,16 +13,16 @@ package struct TraceMessages {
 
     private var decoding = TraceDecoding()
     private let filter: MessageFilter
-    /// Finds the request of an answer, and what is told before it.
+    /// Finds the request of an answer, and the entries before it.
     private let ring = MessageRing(maximumBytes: MessageRing.defaultMaximumBytes)
     private var cursor: UInt64 = 0
     private var decoded: [TrafficEntry] = []
-    /// Of apps that are connected.
+    /// Names of the apps that are connected.
     private var names: [AppID: String] = [:]
-    /// Whether the latest message was shown: advice follows the message it is about.
+    /// Whether the latest message was shown: advice follows the message that it concerns.
     private var isShowing = true
 
-    /// Messages that are looked at together.
+    /// Messages that are processed together.
     private static let batch = 64
     private static let maximumNames = 4096
 
@@ -30,7 +30,7 @@ package struct TraceMessages {
         self.filter = filter
     }
 
-    /// What is shown once the entry is there.
+    /// The events to show after this entry.
     package mutating func receive(_ entry: TraceEntry) -> [Event] {
         if var note = TraceNote(entry, name: nil) {
             var events = flush()
@@ -42,7 +42,7 @@ package struct TraceMessages {
         return decoded.count < Self.batch ? [] : flush()
     }
 
-    /// What is left at the end.
+    /// The remaining events at the end.
     package mutating func finish() -> [Event] {
         decoding.finish(into: &decoded)
         return flush()

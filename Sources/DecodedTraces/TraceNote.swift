@@ -15,12 +15,12 @@ package struct TraceNote: Sendable {
     package var kind: Kind
     package var time: WallTime
     package var app: AppID?
-    /// As it registered.
+    /// The name that the app registered with.
     package var appName: String?
     package var code: String?
     package var text: String
 
-    /// Nil for what is no such record.
+    /// Nil for an entry that is not such a record.
     package init?(_ entry: TraceEntry, name: String?) {
         guard case .record(let record) = entry.content else { return nil }
         time = entry.time
@@ -46,7 +46,7 @@ package struct TraceNote: Sendable {
         }
     }
 
-    /// One line of JSON with the keys of messages; without a number, because it is none.
+    /// One line of JSON with the keys of messages, but without a number, because it is not a message.
     package var json: String {
         var fields = Fields(
             time: Timestamp(time), kind: kind == .advice ? AdviceNote.kind : "event",

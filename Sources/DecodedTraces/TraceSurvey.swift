@@ -5,10 +5,10 @@ import SDLProtocol
 import SDLTraffic
 package import Traces
 
-/// Reads traces and sums up what is in them, for `relayctl trace info` and the control API.
+/// Reads traces and summarises their contents, for `relayctl trace info` and the control API.
 package struct TraceSurvey {
     private var summary = TraceReport()
-    /// Places in `summary.apps` of the apps that are connected.
+    /// Indices in `summary.apps` of the apps that are connected.
     private var apps: [AppID: Int] = [:]
     private var sessions: [AppID: Set<UInt8>] = [:]
     private var lanes: [Lane: TraceReport.Amount] = [:]
@@ -25,10 +25,10 @@ package struct TraceSurvey {
 
     package init() {}
 
-    /// What is listed of each kind; the rest is counted.
+    /// Maximum listed items of each kind; the rest is only counted.
     private static let maximumListed = 500
 
-    /// - Throws: `TraceFileError`; what was read before counts.
+    /// - Throws: `TraceFileError`; what was read before it counts.
     package mutating func read(_ path: String) throws(TraceFileError) {
         var file = try TraceFile(path)
         begin(path)
@@ -36,7 +36,7 @@ package struct TraceSurvey {
         end(unfinishedBytes: file.unfinishedBytes)
     }
 
-    /// The entries that follow are of this file.
+    /// Begins a file, to which the following entries belong.
     package mutating func begin(_ path: String) { (self.path, isListed) = (path, false) }
 
     package mutating func receive(_ entry: TraceEntry) {
@@ -48,8 +48,8 @@ package struct TraceSurvey {
     }
 
     /// - Parameters:
-    ///   - unfinishedBytes: Of a packet that its writer had not finished.
-    ///   - problem: Why it was not read to its end.
+    ///   - unfinishedBytes: Bytes of a packet that the file's writer did not finish.
+    ///   - problem: Why the file was not read to its end.
     package mutating func end(unfinishedBytes: Int = 0, problem: String? = nil) {
         guard isListed, let last = summary.files.indices.last else { return }
         summary.files[last].unfinishedBytes = unfinishedBytes
@@ -98,7 +98,7 @@ package struct TraceSurvey {
         switch tapped.fate {
         case .dropped(let reason): summary.dropped[reason.code, default: 0] += 1
         case .byRelay: summary.own += 1
-        // The amended one follows.
+        // The amended frame follows.
         case .replaced: return
         case .forwarded, .amended, .faulted: break
         }
@@ -117,14 +117,14 @@ package struct TraceSurvey {
         learn(tapped)
     }
 
-    /// Who an app is. Also from what has passed before, which is not counted.
+    /// Learns the identity of an app, also from frames of before the recording, which are not counted.
     private mutating func learn(_ tapped: TappedFrame) {
         let frame = tapped.frame
         guard let app = tapped.app, frame.service == .rpc, let index = place(of: app) else {
             return
         }
         if tapped.direction == .fromApp {
-            // Of an earlier file, in the middle of other messages.
+            // An earlier frame may come from another file, in the middle of other messages.
             if !tapped.isEarlier || summary.apps[index].name == nil { learnName(tapped, index) }
         } else if frame.controlType == .startServiceACK, tapped.grant == .opens {
             sessions[app, default: []].insert(frame.sessionID)
@@ -148,7 +148,7 @@ package struct TraceSurvey {
 
     private static func short(_ text: String) -> String { PrintableText.string(text, limit: 100) }
 
-    /// Where the app stands in the list, from now on; nil when that is full.
+    /// The index of the app in the list, added if necessary; nil when the list is full.
     private mutating func place(of app: AppID) -> Int? {
         if let index = apps[app] { return index }
         guard Self.hasRoom(summary.apps.count) else { return nil }
@@ -200,7 +200,7 @@ package struct TraceSurvey {
     }
 
     private mutating func openLink(_ number: Int, _ address: String, _ time: Timestamp) {
-        // The next file of a ring begins with it.
+        // The next file of a ring begins with the same link.
         if let last = summary.links.last, last.number == number, last.closedAt == nil { return }
         guard Self.hasRoom(summary.links.count) else {
             summary.more["links", default: 0] += 1

@@ -1,11 +1,11 @@
 /// Finds the known word a misspelt one was meant to be: configuration keys, addresses, commands,
 /// functions, parameters of RPCs.
 package enum Spelling {
-    /// Bytes of a word beyond which comparing is no use: the longest RPC name has 41.
+    /// The longest word, in bytes, that is worth comparing: the longest RPC name has 41.
     private static let maximumLength = 64
 
-    /// The nearest of `known`, or `nil` when none is near enough to be worth saying: one slip
-    /// in three letters, and at least one. Case does not count.
+    /// The nearest of `known`, or `nil` when none is near enough to be worth suggesting: one slip per three
+    /// letters, and at least one. Case does not count.
     package static func nearest(_ word: String, in known: some Sequence<String>) -> String? {
         let wanted = lowercased(word)
         guard (1...maximumLength).contains(wanted.count) else { return nil }

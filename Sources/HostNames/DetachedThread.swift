@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread for one job, which nobody waits for.
+/// A thread for one job, never joined.
 package enum DetachedThread {
     private final class Job: Sendable {
         let run: @Sendable () -> Void

@@ -1,106 +1,106 @@
 package import NIOCore
 package import RelayCore
 
-/// Counts what is taken out of the traffic, from 1.
+/// The number of an extracted item, from 1.
 package struct MediaID: Hashable, Sendable {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What can be taken out of the traffic.
+/// The kinds of media that can be extracted.
 package enum MediaKind: String, Hashable, Sendable, CaseIterable {
     /// The video service of an app, as H.264.
     case video
     /// The audio service of an app.
     case audio
-    /// What a microphone of the head unit heard: OnAudioPassThru.
+    /// Sound from a microphone of the head unit: OnAudioPassThru.
     case speech
-    /// What an app sent by PutFile.
+    /// A file that an app sent by PutFile.
     case file
 }
 
-/// A stream or a file, and what is known of it from the start.
+/// A stream or a file, with the data known from its start.
 package struct MediaItem: Hashable, Sendable {
     package var kind: MediaKind
-    /// Its connection; nil when nobody knows who owns the session.
+    /// The app's connection; nil when the owner of the session is unknown.
     package var app: AppID?
-    /// As it registered; nil before that.
+    /// The name that the app registered with; nil before that.
     package var appName: String?
-    /// "H264 RAW 800×480", "PCM 16 kHz 16 bit", "PNG 70×70"; nil where nothing says.
+    /// "H264 RAW 800×480", "PCM 16 kHz 16 bit", "PNG 70×70"; nil when unknown.
     package var format: String?
-    /// Of a file: what the app calls it, unchanged.
+    /// For a file: the name that the app gives it, unchanged.
     package var title: String?
-    /// Safe to use as the name of a file.
+    /// Safe to use as a file name.
     package var fileName: String
     package var began: WallTime
 }
 
-/// What became of it.
+/// The result of extracting an item.
 package struct MediaSummary: Hashable, Sendable {
-    /// Of the file, headers counted.
+    /// The size of the file, including headers.
     package var bytes = 0
-    /// Nanoseconds: of sound as long as it plays, else from the first to the last piece.
+    /// Nanoseconds: for sound its playing time, otherwise from the first to the last piece.
     package var duration: Int64 = 0
-    /// Of video.
+    /// For video.
     package var pictures: Int?
     package var keyPictures: Int?
-    /// Of files with `crc`: whether all pieces that came had the checksum they should have.
+    /// For files with `crc`: whether all received pieces had the right checksum.
     package var isChecksumRight: Bool?
-    /// What people should know before they trust it.
+    /// Problems to know of before relying on the file.
     package var problems: [MediaProblem] = []
 
     package init() {}
 }
 
-/// What happens to files, in order.
+/// Operations on files, in order.
 package enum MediaEvent: Sendable {
     case began(MediaID, MediaItem)
-    /// A decoder may begin with what comes next: the very picture, with the parameter sets that it needs in
-    /// front. Of video, before the `bytes` of each such picture; no part of the file.
+    /// A decoder may begin with the next picture, given here preceded by the parameter sets that it needs.
+    /// For video, comes before the `bytes` of each such picture; not part of the file.
     case entry(MediaID, ByteBuffer)
-    /// Bytes to be written at a place in the file: behind all before, and of uploads and headers elsewhere.
+    /// Bytes to write at an offset of the file: at its end, or elsewhere for uploads and headers.
     case bytes(MediaID, ByteBuffer, at: Int)
-    /// Nothing follows. Without an ID nothing of it could be taken, and `problems` says why.
+    /// Nothing follows. Without an ID, nothing could be extracted, and `problems` says why.
     case ended(MediaID?, MediaItem, MediaSummary)
 }
 
-/// Why something is not there, or not as it was.
+/// Why something is missing or altered.
 package enum MediaProblem: Hashable, Sendable {
-    /// Of video nothing could be shown.
+    /// No picture of the video could be shown.
     case noKeyPicture(pictures: Int)
     case beginsLate(pictures: Int)
-    /// Up to the next picture that a decoder can begin with.
+    /// Lost up to the next picture that a decoder can begin with.
     case lost(pictures: Int)
     case damaged(count: Int, first: String)
-    /// Nobody has seen that the head unit granted the service.
+    /// No grant of the service by the head unit was seen.
     case notGranted
-    /// The head unit has refused the service, and the app has sent all the same.
+    /// The head unit refused the service, but the app sent data all the same.
     case serviceRefused
     case oversized(count: Int)
     case unreadableFormat(String)
     case encrypted(frames: Int)
     case notRecorded(frames: Int)
-    /// Bytes that nobody has seen, so many times.
+    /// The number of places where bytes passed unseen.
     case gaps(Int)
-    /// All streams together held too much that was not whole, so many times.
+    /// The number of times that incomplete data was dropped because all streams together held too much.
     case dropped(Int)
     case assumedFormat
     case masked
     case incomplete(missing: Range<Int>, of: Int)
     case wrongChecksum(pieces: Int)
-    /// The head unit refused pieces, the first time with this result.
+    /// The head unit refused pieces, with this result the first time.
     case refused(String)
-    /// The app sent a file of the same name from its beginning again.
+    /// The app started a file of the same name from its beginning again.
     case replaced
     case tooLarge(bytes: Int)
-    /// Pieces that would have left holes of more bytes than may be.
+    /// Pieces that would have left larger holes than allowed.
     case tooFarApart(bytes: Int)
     case tooMany(limit: Int)
 }
 
 extension MediaProblem: CustomStringConvertible {
-    /// For programs.
+    /// The code, for programs.
     package var code: String {
         switch self {
         case .noKeyPicture: "no_key_picture"

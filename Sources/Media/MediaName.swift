@@ -1,12 +1,12 @@
 /// Makes file names from names on the wire. No name from an app or a head unit can leave the folder, hide
 /// a file or overwrite one.
 package enum MediaName {
-    /// A name of letters, digits, "-", "_" and "."; all else becomes one "-".
+    /// A name of letters, digits, "-", "_" and "."; anything else becomes one "-".
     ///
-    /// Never empty, no dot or dash in front, no dot behind, no device of Windows, at most `maximumBytes` in
-    /// UTF-8. One that is cut keeps its ending.
+    /// Never empty, without a dot or dash at the start or a dot at the end, not a device name of Windows, and
+    /// at most `maximumBytes` in UTF-8. A name that is cut keeps its ending.
     ///
-    /// - Parameter fallback: Where nothing is left.
+    /// - Parameter fallback: The name if nothing is left.
     package static func sanitised(
         _ text: String, maximumBytes: Int = MediaLimits.maximumNameBytes, fallback: String
     ) -> String {
@@ -25,7 +25,7 @@ package enum MediaName {
         var name = ""
         var bytes = 0
         var isWhole = true
-        // Long texts are mostly not looked at.
+        // Only the beginning of a long text is read.
         var rest = text.unicodeScalars[...]
         for _ in 0..<4 * maximumBytes {
             guard let scalar = rest.popFirst() else { break }
@@ -44,7 +44,7 @@ package enum MediaName {
         return (name, isWhole && rest.isEmpty)
     }
 
-    /// ".png"; empty where what follows the last dot is something else.
+    /// For example ".png"; empty where the part after the last dot is not an ending.
     private static func ending(of text: String) -> String {
         let end = text.unicodeScalars.suffix(1 + maximumEndingScalars)
         guard let dot = end.lastIndex(of: "."), dot != text.unicodeScalars.startIndex else {
@@ -56,11 +56,11 @@ package enum MediaName {
         return isEnding ? ".\(String(letters))" : ""
     }
 
-    /// Of an ending, without its dot: "jpeg", "geojson".
+    /// The limit for an ending without its dot: "jpeg", "geojson".
     private static let maximumEndingScalars = 8
 
-    /// Whether Windows takes the name for that of a device, whatever its ending is ("Naming Files, Paths,
-    /// and Namespaces"): folders are handed on.
+    /// Whether Windows takes the name for that of a device, whatever its ending ("Naming Files, Paths, and
+    /// Namespaces"): folders may be passed on to Windows users.
     private static func isDevice(_ name: String) -> Bool {
         let stem = name.prefix { $0 != "." }.uppercased()
         if ["CON", "PRN", "AUX", "NUL"].contains(stem) { return true }
@@ -68,8 +68,8 @@ package enum MediaName {
             && stem.last?.isNumber == true
     }
 
-    /// Letters and digits of all scripts; no marks, which could be put on what comes before, and nothing
-    /// that changes the direction of writing.
+    /// Letters and digits of all scripts. No marks, which could combine with the preceding character, and
+    /// nothing that changes the direction of writing.
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII {
             return scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
@@ -82,7 +82,7 @@ package enum MediaName {
         }
     }
 
-    /// The same name with a number in front of its ending: "icon-2.png".
+    /// The same name with a number before its ending: "icon-2.png".
     package static func numbered(_ name: String, _ number: Int) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else {
             return "\(name)-\(number)"
@@ -91,9 +91,9 @@ package enum MediaName {
     }
 
     /// - Parameters:
-    ///   - app: As it registered; nil before that.
-    ///   - title: "video", or what the app calls a file.
-    ///   - ending: With its dot; nil where the title has one.
+    ///   - app: The name that the app registered with; nil before that.
+    ///   - title: "video", or the app's name for a file.
+    ///   - ending: Including its dot; nil if the title has one.
     static func make(app: String?, title: String, ending: String?) -> String {
         let part = MediaLimits.maximumNameBytes / 2
         let app = sanitised(app ?? "", maximumBytes: part, fallback: "app")

@@ -1,4 +1,5 @@
-// A filter as text again, for the next reader: relayd gets from relayctl what that has understood.
+// A filter written as text again, for the next reader: relayctl passes the filter that it has parsed on to
+// relayd.
 
 extension FilterExpression: CustomStringConvertible {
     package var description: String { Self.text(of: root, isInside: false) }
@@ -12,7 +13,7 @@ extension FilterExpression: CustomStringConvertible {
             return isInside ? "(\(text))" : text
         case .all(let nodes):
             let text = nodes.map { node in
-                // Terms that are alternatives stay side by side.
+                // Alternative terms stay side by side.
                 if case .either = node { return Self.text(of: node, isInside: false) }
                 return Self.text(of: node, isInside: true)
             }.joined(separator: " ")
@@ -66,7 +67,7 @@ extension FilterTerm.ParameterTest: CustomStringConvertible {
 }
 
 extension TextPattern {
-    /// With the sign in front: `:` for a part and for wildcards, `=` for all of it.
+    /// With its operator: `:` for a part and for wildcards, `=` for the whole text.
     fileprivate var signed: String {
         switch mode {
         case .part, .wildcards: ":" + text.inQuotes

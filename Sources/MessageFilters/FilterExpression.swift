@@ -1,13 +1,13 @@
-/// What a reader wants to see, as people write it: `app:radio rpc:On* !ok ms>200`. Made from text by
-/// `FilterParser`, asked by whoever has messages: relayd's API, `relayctl log`.
+/// A message filter as people write it: `app:radio rpc:On* !ok ms>200`. Parsed from text by `FilterParser`
+/// and applied by the owners of messages: relayd's API, `relayctl log`.
 ///
-/// The dashboard reads the same language in JavaScript (filter.js); Tests/Fixtures/filters.json holds
-/// both to one meaning. Documentation/filters.md describes it for people.
+/// The dashboard implements the same language in JavaScript (filter.js); Tests/Fixtures/filters.json keeps
+/// both consistent. Documentation/filters.md describes it for people.
 package struct FilterExpression: Hashable, Sendable {
     package indirect enum Node: Hashable, Sendable {
         case term(FilterTerm)
         case not(Node)
-        /// All must hold; of none all do.
+        /// All must hold; an empty list always holds.
         case all([Node])
         /// Terms of one key side by side, such as `rpc:Show rpc:Alert`: one of them must hold.
         case either([FilterTerm])
@@ -28,17 +28,17 @@ package struct FilterExpression: Hashable, Sendable {
         root = try parser.whole()
     }
 
-    /// What `key:value` says, whatever characters the value has; `!` in front of it stays a character.
+    /// The filter `key:value` with any characters in the value; a leading `!` of the value stays a character.
     package init(_ key: String, _ value: String, names: FilterNames) throws(FilterError) {
         root = .term(try FilterParser("", names: names).term(key, value))
     }
 
-    /// Asked for every message that is logged: nothing is made to compare with, which would be allocated.
+    /// Evaluated for every message that is logged, so it compares without allocating.
     package var isEverything: Bool {
         if case .all(let nodes) = root { nodes.isEmpty } else { false }
     }
 
-    /// Whether something is asked that only the answer to a request can tell: `ok`, `result`, `ms`.
+    /// Whether the filter needs what only the answer to a request can tell: `ok`, `result`, `ms`.
     package var asksForAnswers: Bool {
         terms.contains { term in
             switch term {
@@ -49,7 +49,7 @@ package struct FilterExpression: Hashable, Sendable {
         }
     }
 
-    /// Whether a text is looked for, which has to be made first.
+    /// Whether the filter searches text, which has to be built first.
     package var asksForText: Bool {
         terms.contains { term in
             if case .text = term { true } else { false }
@@ -59,7 +59,7 @@ package struct FilterExpression: Hashable, Sendable {
     /// All terms, in the order they were written.
     package var terms: [FilterTerm] { Self.collect(root) }
 
-    /// What stands side by side: all of it must hold.
+    /// The nodes that stand side by side: all of them must hold.
     package var required: [Node] {
         guard case .all(let nodes) = root else { return [root] }
         return nodes
@@ -76,7 +76,7 @@ package struct FilterExpression: Hashable, Sendable {
 
     // MARK: Asking
 
-    /// Whether `subject` is wanted; nil when that depends on something it does not know yet.
+    /// Whether the filter accepts `subject`; nil when that depends on something not known yet.
     package func accepts(_ subject: some FilterSubject) -> Bool? {
         Self.accepts(subject, root)
     }
@@ -87,7 +87,7 @@ package struct FilterExpression: Hashable, Sendable {
         case .not(let node): return accepts(subject, node).map { !$0 }
         case .all(let nodes):
             var isKnown = true
-            // Text is looked for last: it has to be made first.
+            // Text terms come last: the text has to be built first.
             for pass in 0...1 {
                 for node in nodes where node.isText == (pass == 1) {
                     switch accepts(subject, node) {
@@ -123,7 +123,7 @@ package struct FilterExpression: Hashable, Sendable {
 
     package var negated: FilterExpression { FilterExpression(root.negated) }
 
-    /// Both must hold, as if they stood side by side.
+    /// A filter for which both must hold, as if they stood side by side.
     package func and(_ other: FilterExpression) -> FilterExpression {
         if isEverything { return other }
         if other.isEverything { return self }
@@ -131,9 +131,9 @@ package struct FilterExpression: Hashable, Sendable {
     }
 }
 
-/// Something a filter is asked about.
+/// An object that a filter is applied to.
 package protocol FilterSubject {
-    /// Whether the term holds; nil when nobody can tell yet.
+    /// Whether the term holds; nil when that is not known yet.
     func holds(_ term: FilterTerm) -> Bool?
 }
 
@@ -141,10 +141,9 @@ package protocol FilterSubject {
 package struct FilterNames: Sendable {
     /// Functions of the RPC specification.
     package var functions: [String]
-    /// The filter that was saved under a name; nil when there is none. Where nothing is saved there
-    /// is no such function.
+    /// Returns the filter saved under a name; nil when there is none. Itself nil where no filters are saved.
     package var saved: (@Sendable (String) -> String?)?
-    /// What is told about `@name` where nothing is saved.
+    /// The error message for `@name` where no filters are saved.
     package var withoutSaved = "saved filters are known to relayctl only"
 
     package static let notInsideAnother = "a saved filter cannot use another one"
@@ -155,7 +154,7 @@ package struct FilterNames: Sendable {
     }
 }
 
-/// Why a filter is not understood, and where.
+/// Why a filter is not understood, and the place of the error.
 package struct FilterError: Error, Hashable, Sendable {
     /// Unicode scalars from the start of the filter.
     package var range: Range<Int>

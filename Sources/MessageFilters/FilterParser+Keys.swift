@@ -6,7 +6,7 @@ extension FilterParser {
     private static let keys =
         ["app", "rpc", "kind", "service", "from", "result", "ok", "priority"]
         + FilterTerm.NumberKey.allCases.map(\.rawValue) + ["text", "param"]
-    /// What other tools call them.
+    /// Names that other tools use for the keys.
     private static let others = [
         "accessory": "from:unit", "application": "app", "code": "result", "correlation": "corr",
         "correlation_id": "corr", "direction": "from", "failed": "!ok", "function": "rpc",
@@ -15,7 +15,7 @@ extension FilterParser {
         "slower": "ms", "success": "ok", "type": "kind",
     ]
 
-    /// `key:value`, whatever characters the value has. Errors point at the value.
+    /// The term `key:value` with any characters in the value. Errors point at the value.
     func term(_ key: String, _ value: String) throws(FilterError) -> FilterTerm {
         let range = 0..<value.unicodeScalars.count
         return try term(
@@ -36,7 +36,7 @@ extension FilterParser {
             guard !wanted.isQuoted, let connection = Self.connection(digits) else {
                 return .app(pattern, connection: nil)
             }
-            // Digits are part of many IDs.
+            // Many IDs contain digits.
             return .app(TextPattern(wanted.value, .whole), connection: connection)
         case "result": return .result(try pattern(wanted))
         case "priority": return try priority(wanted)
@@ -69,7 +69,7 @@ extension FilterParser {
             wanted.signRange, "found \(wanted.sign.rawValue); this key takes \(known)")
     }
 
-    /// A name with `:` and `~` is a part or has wildcards, with `=` it is all of it.
+    /// With `:` and `~`, a name is a part or has wildcards; with `=`, it is the whole name.
     private func pattern(_ wanted: Wanted) throws(FilterError) -> TextPattern {
         try allow(wanted, [.fits, .contains, .same, .different])
         return Self.pattern(of: wanted)
@@ -81,7 +81,7 @@ extension FilterParser {
         return TextPattern(typed: wanted.value)
     }
 
-    /// "3", "#3".
+    /// Parses a number that consists of digits only: a connection or an index.
     private static func connection(_ text: Substring) -> UInt64? {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         return text.utf8.allSatisfy(digits.contains) ? UInt64(text) : nil
@@ -160,13 +160,13 @@ extension FilterParser {
         }
     }
 
-    /// Whether it is meant as a parameter, with a path that may be wrong.
+    /// Whether the key is meant as a parameter, even if its path is wrong.
     static func isParameter(_ key: String) -> Bool {
         let lower = key.lowercased()
         return lower == "param" || lower.hasPrefix("param.") || lower.hasPrefix("param[")
     }
 
-    /// Steps to a parameter: "param.softButtons[0].text".
+    /// The steps of the path to a parameter: "param.softButtons[0].text".
     func path(_ text: String, _ range: Range<Int>) throws(FilterError) -> [FilterTerm.PathStep] {
         var steps: [FilterTerm.PathStep] = []
         var rest = text.dropFirst("param".count)[...]

@@ -5,10 +5,10 @@
 ///     not  := "!"* ("(" any ")" | term)    also "not"
 ///     term := key operator value | word | "quoted words" | @name
 struct FilterParser {
-    /// Unicode scalars.
+    /// In Unicode scalars.
     static let maximumLength = 2000
     static let maximumTerms = 64
-    /// Brackets inside each other.
+    /// Maximum nesting of brackets.
     static let maximumDepth = 16
 
     private let letters: [Unicode.Scalar]
@@ -65,7 +65,7 @@ struct FilterParser {
         skipBlanks()
         if at < letters.count, letters[at] == "|" {
             at += 1
-            // As many people write it.
+            // Many people write `||`.
             if at < letters.count, letters[at] == "|" { at += 1 }
             return true
         }
@@ -153,7 +153,7 @@ struct FilterParser {
         return .term(.text(TextPattern(word)))
     }
 
-    /// `key operator value`; nil when there is no operator behind the letters.
+    /// Parses `key operator value`; nil when no operator follows the letters.
     private mutating func keyed() throws(FilterError) -> FilterExpression.Node? {
         let start = at
         var end = at
@@ -164,7 +164,7 @@ struct FilterParser {
         let key = text(start..<end)
         at = end + length
         let valueStart = at
-        // A parameter may be empty; every other key would be without a meaning.
+        // A parameter may be empty; for any other key, an empty value would have no meaning.
         let (value, isQuoted) = try value(
             behind: start..<end,
             mayBeEmpty: Self.isParameter(key) && (sign == .same || sign == .different))
@@ -192,7 +192,7 @@ struct FilterParser {
         var signRange: Range<Int>
         var value: String
         var isQuoted: Bool
-        /// Of the value, quotes included.
+        /// The range of the value, quotes included.
         var range: Range<Int>
     }
 
@@ -225,7 +225,7 @@ struct FilterParser {
         return (text, false)
     }
 
-    /// At a quote: the text between it and the next, with `\"` and `\\` for these two.
+    /// At a quote: reads the text up to the next one, with `\"` and `\\` as escapes for these two.
     private mutating func quoted(mayBeEmpty: Bool) throws(FilterError) -> String {
         let start = at
         var scalars = String.UnicodeScalarView()
@@ -296,7 +296,7 @@ struct FilterParser {
         while at < letters.count, letters[at].properties.isWhitespace { at += 1 }
     }
 
-    /// Whether the word stands here by itself, whatever its case.
+    /// Whether the word stands here by itself, in any case.
     private func isWord(_ word: String) -> Bool {
         let length = word.utf8.count
         guard at + length <= letters.count, text(at..<at + length).lowercased() == word else {
@@ -327,7 +327,7 @@ struct FilterParser {
                 || "_-.[]".unicodeScalars.contains(scalar))
     }
 
-    /// Of the RPC specification.
+    /// The functions of the RPC specification.
     var functions: [String] { names.functions }
 }
 
@@ -337,7 +337,7 @@ extension FilterExpression.Node {
         return .not(self)
     }
 
-    /// All of `nodes`; terms of one key that name things are alternatives.
+    /// Combines `nodes` so that all must hold; terms of one key that name things are alternatives.
     static func together(_ nodes: [FilterExpression.Node]) -> FilterExpression.Node {
         guard nodes.count > 1 else { return nodes.first ?? .all([]) }
         var together: [FilterExpression.Node] = []
@@ -357,7 +357,7 @@ extension FilterExpression.Node {
         return together.count == 1 ? together[0] : .all(together)
     }
 
-    /// Terms of which one must hold; empty when it is something else.
+    /// The terms of which one must hold; empty for any other node.
     private var alternatives: [FilterTerm] {
         switch self {
         case .term(let term): [term]
@@ -368,7 +368,7 @@ extension FilterExpression.Node {
 }
 
 extension FilterTerm {
-    /// Terms with the same one that stand side by side are alternatives: no message is of two apps.
+    /// Neighbouring terms with the same key are alternatives: no message belongs to two apps.
     fileprivate var groupingKey: String? {
         switch self {
         case .app: "app"

@@ -1,10 +1,10 @@
-/// One thing that a filter asks of a message.
+/// One condition of a filter.
 package enum FilterTerm: Hashable, Sendable {
     /// Nothing went wrong with the message, nor with its request or answer.
     case ok
-    /// Name or app ID; a number is also that of the connection.
+    /// Name or app ID; a number also matches the connection's.
     case app(TextPattern, connection: UInt64?)
-    /// One of several known words; `names` are those that `pattern` fits.
+    /// One of several known words; `names` are those that `pattern` matches.
     case name(NameKey, TextPattern, names: Set<String>)
     /// The result code of the answer.
     case result(TextPattern)
@@ -21,7 +21,7 @@ package enum FilterTerm: Hashable, Sendable {
         case service
         case from
 
-        /// The words there are; those of `rpc` come with `FilterNames`.
+        /// The known words; those of `rpc` come with `FilterNames`.
         package var words: [String] {
             switch self {
             case .rpc: []
@@ -39,7 +39,7 @@ package enum FilterTerm: Hashable, Sendable {
     package enum NumberKey: String, Hashable, Sendable, CaseIterable {
         /// Time from request to answer, in milliseconds.
         case milliseconds = "ms"
-        /// Payload.
+        /// Bytes of payload.
         case bytes
         /// The message's number.
         case number = "n"
@@ -56,9 +56,9 @@ package enum FilterTerm: Hashable, Sendable {
 
     package enum ParameterTest: Hashable, Sendable {
         case exists
-        /// The text of a string, number or bool has this in it; of the rest its JSON.
+        /// The text of a string, number or bool contains this; of other values, the JSON does.
         case contains(TextPattern)
-        /// The text is this, or the number.
+        /// The text, or the number, equals this.
         case equals(TextPattern, number: FilterNumber?)
         case number(NumberOrder, FilterNumber)
     }
@@ -82,13 +82,13 @@ package enum NumberOrder: String, Hashable, Sendable {
     }
 }
 
-/// A number with its text, so that it is written again as it was.
+/// A number and its text, so that it can be written again unchanged.
 package struct FilterNumber: Hashable, Sendable {
-    /// Times in milliseconds.
+    /// Times are in milliseconds.
     package var value: Double
     package var text: String
 
-    /// Digits with a sign and a fraction, at most 20 characters; nil for the rest.
+    /// Digits with a sign and a fraction, at most 20 characters; nil for other text.
     package init?(_ text: String) {
         guard let value = Self.value(text, maySign: true) else { return nil }
         (self.value, self.text) = (value, text)
@@ -119,7 +119,7 @@ package struct FilterNumber: Hashable, Sendable {
     }
 }
 
-/// How urgent, lowest first.
+/// Levels of urgency, lowest first.
 package enum FilterPriority: String, Hashable, Sendable, CaseIterable {
     case debug
     case info

@@ -1,4 +1,4 @@
-// What a filter finds among the parameters of an RPC. Used by `FilteredEntry`, and by fault rules.
+// Searches the parameters of an RPC for a filter. Used by `FilteredEntry`, and by fault rules.
 
 import NIOCore
 package import SDLProtocol
@@ -47,7 +47,7 @@ extension JSONContainer {
         }
     }
 
-    /// Of a value that has no quotes around it.
+    /// The text of a value without quotes.
     private func text(_ token: JSONToken) -> String {
         bytes.getString(
             at: bytes.readerIndex + token.range.lowerBound, length: token.range.count) ?? ""
@@ -73,7 +73,7 @@ extension FilterTerm.ParameterTest {
 }
 
 extension String {
-    /// Names of parameters: letters of ASCII.
+    /// Compares names of parameters, which are ASCII letters.
     fileprivate func isSameWord(as other: String) -> Bool {
         utf8.count == other.utf8.count
             && zip(utf8, other.utf8).allSatisfy { Self.lower($0) == Self.lower($1) }

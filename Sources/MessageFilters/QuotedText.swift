@@ -1,8 +1,8 @@
 extension String {
-    /// In quotes, as filters and what fault rules do take it: a backslash stands before a quote or a backslash.
+    /// In quotes, as filters and the actions of fault rules take it: quotes and backslashes are escaped.
     package var inQuotes: String {
         var quoted = String.UnicodeScalarView("\"".unicodeScalars)
-        // Not by characters: a quote with an accent on it would be another one.
+        // By scalars: as a character, a quote with a combining accent is not a quote.
         for scalar in unicodeScalars {
             if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
             quoted.append(scalar)

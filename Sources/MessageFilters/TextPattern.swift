@@ -1,8 +1,8 @@
-/// What a name or a text is compared with: a part of it, all of it, or with `*` and `?` for any
-/// characters and any one. Case does not matter.
+/// A pattern for names and texts: a part, the whole text, or wildcards, with `*` for any characters and `?`
+/// for any one. Case does not matter.
 ///
-/// No text costs more than its length, wildcards at most the product of both lengths, however
-/// either was chosen.
+/// Whatever the inputs, a comparison takes time proportional to the text's length, or with wildcards at most
+/// to the product of both lengths.
 package struct TextPattern: Hashable, Sendable {
     package enum Mode: Hashable, Sendable {
         case part
@@ -13,11 +13,11 @@ package struct TextPattern: Hashable, Sendable {
     package let text: String
     package let mode: Mode
     private let letters: [UInt32]
-    /// Of each letter of a part: how many letters before it begin the part as well, so that a search
-    /// never goes back (Knuth, Morris, Pratt).
+    /// For each letter of a part: how many letters before it also begin the part, so that a search never goes
+    /// back (Knuth, Morris, Pratt).
     private let borders: [Int]
 
-    /// Scalars of a text that wildcards look at.
+    /// Scalars of a text that are compared with wildcards.
     private static let maximumCompared = 4096
     private static let star = UInt32(UInt8(ascii: "*"))
     private static let any = UInt32(UInt8(ascii: "?"))
@@ -31,7 +31,7 @@ package struct TextPattern: Hashable, Sendable {
         borders = mode == .part ? Self.borders(of: letters) : []
     }
 
-    /// As people mean it who write a name: with wildcards, or a part.
+    /// A name as people type it: with wildcards, or a part.
     package init(typed text: String) {
         self.init(text, Self.hasWildcards(text) ? .wildcards : .part)
     }
@@ -48,7 +48,7 @@ package struct TextPattern: Hashable, Sendable {
         }
     }
 
-    /// Those of `names` that are meant: the one that is called so, else all that have it in them.
+    /// Those of `names` that are meant: the one with exactly this name, or else all that contain it.
     package func chosen(from names: [String]) -> [String] {
         if mode == .part {
             let whole = names.filter(isWhole)
@@ -102,7 +102,7 @@ package struct TextPattern: Hashable, Sendable {
         return at == letters.count
     }
 
-    /// Goes back to the last star only: what an earlier one took may stay as it is.
+    /// Backtracks to the last star only: the match of an earlier star need not change.
     private func fits(_ text: String) -> Bool {
         var letters: [UInt32] = []
         for scalar in text.unicodeScalars.prefix(Self.maximumCompared) {

@@ -1,11 +1,11 @@
 import OpenXCProtocol
 
-/// Which form a vehicle interface wants to hear. It is the one it speaks, but for strays: emulator builds of
-/// firmware 8.1 and 8.2 write long diagnostic answers as JSON also when protobuf is in force.
+/// The payload format to write to a vehicle interface: the one that it speaks itself, ignoring strays.
+/// Emulator builds of firmware 8.1 and 8.2 write long diagnostic answers as JSON even when protobuf is in force.
 struct FormInForce {
-    /// Nil until it has said something.
+    /// Nil until the vehicle interface has sent something.
     private(set) var format: PayloadFormat?
-    /// Messages in a row in the other form.
+    /// Consecutive messages in the other form.
     private var strays = 0
 
     private static let maximumStrays = 3
@@ -17,7 +17,7 @@ struct FormInForce {
             return
         }
         switch message.content {
-        // Always in the form in force.
+        // Responses always come in the form in force.
         case .response: strays = Self.maximumStrays
         case .diagnostic(let response) where response.isSegment && format != nil: return
         default: strays += 1

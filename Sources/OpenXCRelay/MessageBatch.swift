@@ -2,20 +2,20 @@ import NIOCore
 import OpenXCProtocol
 import RelayCore
 
-/// The messages that go to the clients together, written once in each form that some client wants. All of a
-/// form lies in one piece of memory, so that what goes to a client leaves with one write.
+/// The messages that go to the clients together, written once in each form that some client wants. All
+/// messages of one form lie in one piece of memory, so that a client can be sent all of them with one write.
 struct MessageBatch {
     private(set) var messages:
         [(message: VehicleMessage, destination: VehicleRouter<AppID>.Destination)] =
             []
-    /// Who gets an answer to something of its own.
+    /// Clients that get an answer to a command of their own.
     private(set) var asking: [AppID] = []
     private var isForAll = true
     private var forms: [MessageFraming: Form] = [:]
 
     private struct Form {
         var bytes: ByteBuffer
-        /// Where each message lies; nil for one that has no words in this form.
+        /// Where each message lies; nil for one that cannot be expressed in this form.
         var ranges: [Range<Int>?]
         var isComplete: Bool
     }
@@ -29,8 +29,8 @@ struct MessageBatch {
         if case .response = message.content { isForAll = false }
     }
 
-    /// Those that wait for an answer come first. A write to each of a hundred others takes half a millisecond,
-    /// or as long as a busy machine makes of it.
+    /// The clients, those that wait for an answer first. Writing to each of a hundred others takes half a
+    /// millisecond, and longer on a busy machine.
     func inOrder<Client>(_ clients: [AppID: Client]) -> [Client] {
         asking.compactMap { clients[$0] }
             + clients.lazy.filter { !asking.contains($0.key) }.map(\.value)
@@ -42,7 +42,8 @@ struct MessageBatch {
         messages[index].destination
     }
 
-    /// Everything at once; nil unless all of it is for everybody and can be said.
+    /// All messages in one buffer; nil unless all of them are for everybody and can be expressed in this
+    /// form.
     mutating func all(in framing: MessageFraming) -> (ByteBuffer, count: Int)? {
         guard isForAll, !messages.isEmpty else { return nil }
         let form = form(framing)
@@ -73,12 +74,12 @@ struct MessageBatch {
 }
 
 extension VehicleMessage {
-    /// openxc-python stops reading at protobuf responses to these commands, and has not asked for them.
+    /// At protobuf responses to these commands, openxc-python stops reading, and it has not asked for them.
     private static let unknownToPython: Set<CommandName> = [
         .modemConfiguration, .rtcConfiguration, .sdMountStatus, .vin,
     ]
 
-    /// Whether a client can be sent this in that form without having asked for it.
+    /// Whether a client that has not asked for this message can be sent it in that form.
     func isFit(for framing: MessageFraming) -> Bool {
         guard framing == .protobuf, case .response(let response) = content else { return true }
         return !Self.unknownToPython.contains(response.command)

@@ -2,19 +2,19 @@ import NIOCore
 import OpenXCProtocol
 import RelayCore
 
-/// One client: what it says, and what waits for it.
+/// One client: the messages it sends, and its queue of messages to receive.
 final class OpenXCClient: AppReader {
     let connection: AppConnection
     private unowned let language: OpenXCLanguage
     private var messages = VehicleMessageReader(recovery: .nextPiece)
     private(set) var framing: MessageFraming
-    /// What JSON is to it: a client that began with lines reads lines.
+    /// The framing that this client gets as JSON: one that began with lines reads lines.
     private let jsonFraming: MessageFraming
     private var filter: SubscriptionFilter
     private let maximumQueueBytes: Int
-    /// Bytes that may be written before somebody looks again at how many wait.
+    /// Bytes that may be written before the length of the queue is checked again.
     private var room: Int
-    /// Messages it has missed.
+    /// Messages that the client has missed.
     private(set) var lost: UInt64 = 0
 
     init(_ connection: AppConnection, _ language: OpenXCLanguage, _ settings: OpenXCConfiguration) {
@@ -45,7 +45,7 @@ final class OpenXCClient: AppReader {
             permissions: permissions)
     }
 
-    // MARK: What it says
+    // MARK: From the client
 
     func received(_ bytes: ByteBuffer) {
         connection.counters.bytesIn &+= UInt64(bytes.readableBytes)
@@ -62,7 +62,7 @@ final class OpenXCClient: AppReader {
     func stops() {}
     func hungUp() {}
 
-    // MARK: What it hears
+    // MARK: To the client
 
     func asks(for request: DiagnosticRequest) { filter.asks(for: request) }
 
@@ -70,7 +70,7 @@ final class OpenXCClient: AppReader {
         framing = format == .protobuf ? .protobuf : jsonFraming
     }
 
-    /// What a read of the link has brought, or several within the time of `Gathering`.
+    /// Sends the messages of one link read, or of several reads within the time of `Gathering`.
     func offer(_ batch: inout MessageBatch, _ hub: Switchboard, at now: NIODeadline) {
         if filter.isOpen, let (bytes, count) = batch.all(in: framing),
             makeRoom(for: bytes.readableBytes)
@@ -91,7 +91,7 @@ final class OpenXCClient: AppReader {
         }
     }
 
-    /// When something is due that its rate has delayed.
+    /// When the next message that was delayed by the maximum rate is due.
     var nextDeadline: NIODeadline? { filter.nextDeadline }
 
     func offerDue(_ hub: Switchboard, at now: NIODeadline) {
@@ -105,7 +105,7 @@ final class OpenXCClient: AppReader {
     }
 
     private func send(_ message: ByteBuffer, _ hub: Switchboard) {
-        // One message always goes where nothing waits: it may be longer than the queue.
+        // With an empty queue, one message is always sent: it may be longer than the queue.
         guard makeRoom(for: message.readableBytes) || room == maximumQueueBytes else {
             lost &+= 1
             return
@@ -118,10 +118,10 @@ final class OpenXCClient: AppReader {
         hub.send(messages, to: connection)
     }
 
-    /// Flushes if so many bytes are too many to wait as well: what the socket takes at once does not wait, also
-    /// when a read brings more than the queue holds.
+    /// Flushes if the queue has no room for so many bytes: what the socket takes at once does not count as
+    /// waiting, even when a read brings more than the queue holds.
     ///
-    /// - Returns: Whether they may wait.
+    /// - Returns: Whether there is room for them now.
     private func makeRoom(for count: Int) -> Bool {
         if count > room {
             connection.flush()

@@ -4,16 +4,16 @@ import Synchronization
 
 /// How the clients of a vehicle interface are treated, with the built-in defaults.
 package struct OpenXCConfiguration: Hashable, Sendable {
-    /// What a client hears until it asks for another form. JSON with NUL is what the frameworks expect.
+    /// The form that a client is sent until it asks for another. The frameworks expect JSON with NUL.
     package var framing = MessageFraming.json
-    /// Bytes of messages that wait for a client that does not read; beyond, it misses messages. A vehicle
-    /// interface on USB brings some 100 KB/s: several seconds of it.
+    /// Bytes of messages that may wait for a client that does not read; beyond that, it misses messages. A
+    /// vehicle interface on USB sends some 100 KB/s, so this holds several seconds.
     package var queueBytes = 256 << 10
-    /// What clients get.
+    /// The messages that clients get.
     package var subscription = Subscription.everything
-    /// Places where clients connect to hear something else, or in another form.
+    /// Places where clients connect to get other messages, or another form.
     package var endpoints: [OpenXCEndpoint] = []
-    /// Who may write what; nobody anything by default.
+    /// Which clients may write what; by default, none may write anything.
     package var writes: [ClientWrites] = []
 
     package init() {}
@@ -22,9 +22,9 @@ package struct OpenXCConfiguration: Hashable, Sendable {
         WritePermissions(writes.filter { $0.clients.contains(client) }.map(\.rule))
     }
 
-    /// What clients of this place hear.
+    /// What clients of this place get.
     ///
-    /// - Parameter entrance: the description of an endpoint's place; anything else is the usual one.
+    /// - Parameter entrance: The description of an endpoint's place; anything else means the default place.
     func choice(at entrance: String) -> (framing: MessageFraming, subscription: Subscription) {
         guard let endpoint = endpoints.first(where: { $0.place.description == entrance }) else {
             return (framing, subscription)
@@ -33,7 +33,7 @@ package struct OpenXCConfiguration: Hashable, Sendable {
     }
 }
 
-/// A place where clients connect, with what they hear there. What it does not say is as everywhere else.
+/// A place where clients connect, with what they get there. Settings left out are those of the default place.
 package struct OpenXCEndpoint: Hashable, Sendable, CustomStringConvertible {
     package enum Place: Hashable, Sendable, CustomStringConvertible {
         case address(ListenAddress)
@@ -55,7 +55,7 @@ package struct OpenXCEndpoint: Hashable, Sendable, CustomStringConvertible {
     package var ids: [IdentifierRange]?
     package var onChange: Bool?
     package var maximumRate: Int?
-    /// As it was written.
+    /// The text as it was configured.
     package let description: String
 
     package init(_ place: Place, description: String) {
@@ -76,7 +76,7 @@ package struct OpenXCEndpoint: Hashable, Sendable, CustomStringConvertible {
 /// Where a client is.
 enum ClientPlace: Hashable, Sendable {
     case network(PeerAddress)
-    /// It has opened a pseudo-terminal of relayd's.
+    /// The client has opened one of relayd's pseudo-terminals.
     case terminal
     case unknown
 
@@ -134,13 +134,13 @@ package struct ClientWrites: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(clients) \(rule)" }
 }
 
-/// The configuration in force, for whoever reloads it.
+/// The configuration in force, shared with the code that reloads it.
 package final class OpenXCSettings: Sendable {
     private let current: Mutex<OpenXCConfiguration>
 
     package init(_ configuration: OpenXCConfiguration) { current = Mutex(configuration) }
 
-    /// A language takes a change over with its next `reconfigure`.
+    /// A language adopts a change at its next `reconfigure`.
     package var configuration: OpenXCConfiguration {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }

@@ -2,18 +2,18 @@ package import NIOCore
 package import OpenXCProtocol
 package import RelayCore
 
-/// A vehicle interface shared by its clients: what `VehicleRouter` decides, carried out in the hub.
+/// A vehicle interface shared by its clients: carries out in the hub what `VehicleRouter` decides.
 ///
-/// It is always read, even without clients or with slow ones, because a vehicle interface that is not read
-/// slows down all its outputs. A client misses whole messages while as much waits for it as may. Its connection
-/// outlives the link, because clients do not reconnect. Everything here is called on the hub's loop.
+/// The link is always read, even without clients or with slow ones, because a vehicle interface that is not
+/// read slows down all its outputs. A client whose queue is full misses whole messages. Client connections
+/// outlive the link, because clients do not reconnect. Everything here is called on the hub's loop.
 package final class OpenXCLanguage: AccessoryLanguage {
     private unowned let hub: Switchboard
     private let settings: OpenXCSettings
     private var configuration: OpenXCConfiguration
     private var router: VehicleRouter<AppID>
     private var clients: [AppID: OpenXCClient] = [:]
-    /// What has not gone to the clients yet.
+    /// Messages that have not gone to the clients yet.
     private var batch = MessageBatch()
     private var gathering = Gathering()
     private var link: LinkConnection?
@@ -23,16 +23,16 @@ package final class OpenXCLanguage: AccessoryLanguage {
     private let tap: VehicleTapWriter
     private var guests = VehicleGuests()
     package private(set) var unflushedLinkBytes = 0
-    /// Not read until the link has taken what waits for it.
+    /// Clients that are not read until the link has taken the bytes that wait for it.
     private var paused: Set<AppID> = []
 
-    /// Bytes that may wait for the link before whoever adds to them is not read. Firmware takes commands
+    /// Bytes that may wait for the link before a client that adds to them is paused. Firmware takes commands
     /// of 383 bytes one by one.
     static let linkQueueBytes = 16 << 10
-    /// Bytes of a client that are looked at in a row: some 200 commands. A vehicle interface takes 45 KB/s.
+    /// Bytes of a client that are processed in a row: some 200 commands. A vehicle interface takes 45 KB/s.
     static let clientReadBytes = 4 << 10
 
-    /// - Parameter tap: Gets what is said and done; nobody looks without one.
+    /// - Parameter tap: Gets all messages and events; nil for none.
     package init(
         _ hub: Switchboard, settings: OpenXCSettings, tap: VehicleTap? = nil,
         answerTimeout: TimeAmount = VehicleRouter<AppID>.answerTimeout
@@ -47,7 +47,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     // MARK: - Vehicle interface → clients
 
-    /// What one read of the link has brought.
+    /// Handles the messages of one read of the link.
     ///
     /// - Parameter wire: The same messages as they came, for the tap.
     func receiveFromVehicle(_ messages: [VehicleMessage], _ wire: MessagesOnTheWire) {
@@ -78,26 +78,27 @@ package final class OpenXCLanguage: AccessoryLanguage {
         askAgain()
     }
 
-    /// Whether anybody wants to know how messages look on the wire.
+    /// Whether the tap needs the messages as they look on the wire.
     var isTapped: Bool { tap.isWanted }
 
-    /// What has come so far, to the clients.
+    /// Delivers the messages gathered so far to the clients.
     private func deliver() {
         guard !batch.indices.isEmpty else { return }
         gathering.went(at: hub.now)
-        // Its own from here on: writing may show that a client is gone, what that client wanted is then taken
-        // back, and writing that may show that the link is gone, too, which delivers what has come.
+        // A local copy: a write may reveal that a client is gone, which takes back what that client wanted.
+        // The writes for that may reveal that the link is gone too, which delivers the messages that have
+        // come.
         var going = batch
         batch = MessageBatch()
         if going.asking.isEmpty {
             for client in clients.values { client.offer(&going, hub, at: hub.now) }
         } else {
-            // Flushed in this order at the end of the read.
+            // The connections are flushed in this order at the end of the read.
             for client in going.inOrder(clients) { client.offer(&going, hub, at: hub.now) }
         }
     }
 
-    /// A vehicle interface that speaks protobuf did not understand what was said to it first.
+    /// Asks the first questions again when a vehicle interface that speaks protobuf did not understand them.
     private func askAgain() {
         guard identity.isWorthAskingAgain(in: reader?.format) else { return }
         identity.askedAgain()
@@ -116,7 +117,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         carryOut(router.receive(message, from: id, at: hub.now), for: id)
     }
 
-    /// - Parameter wanting: Who wants it; nil for relayd itself.
+    /// - Parameter wanting: The client that wants it; nil for relayd itself.
     private func carryOut(
         _ actions: [VehicleRouter<AppID>.Action], for wanting: AppID? = nil
     ) {
@@ -126,7 +127,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
                 write(message)
                 tap.record(.sent(message, by: wanting))
             case .toClient(let id, let message):
-                // Behind what came before it.
+                // Behind the messages that came before the answer.
                 deliver()
                 clients[id]?.offer(message, hub)
                 if case .response(let response) = message.content {
@@ -142,7 +143,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         }
     }
 
-    /// In the form that the vehicle interface itself uses.
+    /// Writes in the form that the vehicle interface itself uses.
     private func write(_ message: VehicleMessage) {
         guard let link else { return }
         var bytes: [UInt8] = []
@@ -158,9 +159,9 @@ package final class OpenXCLanguage: AccessoryLanguage {
         unflushedLinkBytes += bytes.count
     }
 
-    /// Flushes when too much waits for the link, and pauses the client if that did not help.
+    /// Flushes when too much waits for the link, and pauses the client if flushing did not help.
     ///
-    /// - Returns: Whether the client may add to what waits.
+    /// - Returns: Whether the client may add to the waiting bytes.
     func makeRoom(for client: OpenXCClient) -> Bool {
         guard let link, unflushedLinkBytes + link.bytesInChannel > Self.linkQueueBytes else {
             return true
@@ -211,7 +212,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     // MARK: - Clients
 
     package func connected(_ app: AppConnection) -> any AppReader {
-        // What was said before it came is not for it.
+        // Messages received before the client came are not for it.
         deliver()
         app.readPieces(of: Self.clientReadBytes)
         let client = OpenXCClient(app, self, configuration)
@@ -227,19 +228,19 @@ package final class OpenXCLanguage: AccessoryLanguage {
         return .client
     }
 
-    // Each client has room of its own, whatever its socket says.
+    // Each client has its own queue limit, whatever its socket reports.
     package func blocked(_ app: AppConnection) {}
     package func tookAll(_ app: AppConnection) {}
 
-    /// What only this client wanted is taken back when its connection ends. What was said before is still for
-    /// it.
+    /// Messages received before the client left are still delivered to it. What only this client wanted is
+    /// taken back when its connection ends.
     package func leave(_ app: AppConnection) { deliver() }
 
     // MARK: - Requests of the control API
 
-    /// Lets a request take part until `dismiss`. It may write what a client at `address` may.
+    /// Admits a request until `dismiss`. It may write what a client at `address` may.
     ///
-    /// - Parameter hearsDiagnostics: Whether what modules of the vehicle answer is among its events.
+    /// - Parameter hearsDiagnostics: Whether diagnostic responses are among its events.
     package func admit(from address: PeerAddress, hearsDiagnostics: Bool) -> VehicleGuest {
         let guest = guests.admit(from: address, hearsDiagnostics: hearsDiagnostics)
         router.connected(guest.id, may: configuration.permissions(of: .network(address)))
@@ -256,7 +257,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         hub.endRead()
     }
 
-    /// The request is over: what only it wanted is taken back.
+    /// Ends the request and takes back what only it wanted.
     package func dismiss(_ guest: VehicleGuest) {
         hub.beginRead()
         guests.dismiss(guest.id)
@@ -286,7 +287,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
 
     // MARK: - Status, reload and stop
 
-    /// Permissions count at once. What a client hears, and its queue, it got when it connected.
+    /// Permissions change at once. A client keeps the subscription and queue size that it got when it
+    /// connected.
     package func reconfigure(_ configuration: RelayConfiguration) {
         self.configuration = settings.configuration
         for client in clients.values {
@@ -310,7 +312,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         if app.lastProblem == nil { app.lastProblem = client.problem }
     }
 
-    /// The same for who wants to know about vehicle and clients, not about bytes.
+    /// The same for readers that want to know about the vehicle and its clients rather than about bytes.
     package func snapshot() -> VehicleSnapshot {
         VehicleSnapshot(
             isConnected: link != nil, address: hub.accessoryAddress, identity: identity,
@@ -329,7 +331,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     }
 
     package var isAllSaid: Bool { true }
-    /// Most clients only listen.
+    /// Most clients only listen, so silence is no reason to disconnect one.
     package var silentTimeout: TimeAmount { .zero }
     package func refusal(_ reason: String) -> any ChannelHandler { SilentRefusal() }
 
@@ -337,7 +339,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
     package var clientName: String { "client" }
 }
 
-/// A client that finds no place: nothing that could be said is a message to it.
+/// Closes the connection of a client for which there is no place: no text would be a message to it.
 private final class SilentRefusal: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,7 +2,7 @@ import NIOCore
 import OpenXCProtocol
 import RelayCore
 
-/// Makes messages of what comes from the vehicle interface.
+/// Turns the bytes of the vehicle interface into messages.
 final class OpenXCLink: LinkReader {
     private unowned let language: OpenXCLanguage
     private var messages = VehicleMessageReader(recovery: .nextBeginning)
@@ -12,7 +12,7 @@ final class OpenXCLink: LinkReader {
 
     init(_ language: OpenXCLanguage) { self.language = language }
 
-    /// Nil until it has said something.
+    /// Nil until the vehicle interface has sent something.
     var format: PayloadFormat? { form.format }
     var counts: VehicleMessageReader.Counts { messages.counts }
 
@@ -43,7 +43,7 @@ struct MessagesOnTheWire {
         ends.append(bytes.count)
     }
 
-    /// Empty when nobody wanted them.
+    /// Empty unless the tap wanted the messages.
     subscript(index: Int) -> ArraySlice<UInt8> {
         guard ends.indices.contains(index) else { return [] }
         return bytes[(index > 0 ? ends[index - 1] : 0)..<ends[index]]

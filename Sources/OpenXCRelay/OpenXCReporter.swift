@@ -2,8 +2,8 @@ import Logging
 import OpenXCProtocol
 import RelayCore
 
-/// Logs what the clients of a shared vehicle interface do. Every write is logged; refused attempts of a
-/// client are logged the first time and then at every power of two.
+/// Logs what the clients of a shared vehicle interface do. Every write is logged; a client's refused attempts
+/// are logged the first time and then at every power of two.
 struct OpenXCReporter {
     private unowned let hub: Switchboard
 
@@ -11,7 +11,7 @@ struct OpenXCReporter {
         self.hub = hub
     }
 
-    /// - Parameter client: nil when it is a request of the control API, or has left.
+    /// - Parameter client: Nil when it is a request of the control API, or has left.
     func say(_ note: Note<AppID>, _ client: AppConnection?) {
         let who = whose(note.client, client)
         switch note {
@@ -45,7 +45,7 @@ struct OpenXCReporter {
         hub.logger.info("protobuf cannot express \(message.json)")
     }
 
-    /// - Parameter text: Asked for when it is logged: a client may say thousands of such things a second. The
+    /// - Parameter text: Evaluated only when logged: a client may cause thousands of refusals a second. The
     ///   status shows what was logged last.
     private func inVain(
         _ client: AppConnection?, _ who: Logger.Metadata, _ level: Logger.Level,
@@ -79,9 +79,9 @@ extension Note {
     }
 }
 
-/// How the hub writes an address and a port.
+/// Parses the peer names that the hub writes, an address and a port.
 enum PeerName {
-    /// The address of `127.0.0.1:5123` or `[::1]:5123`.
+    /// The address in `127.0.0.1:5123` or `[::1]:5123`.
     static func address(of peer: String) -> PeerAddress? {
         guard let colon = peer.lastIndex(of: ":") else { return nil }
         let host = peer[..<colon].drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" }

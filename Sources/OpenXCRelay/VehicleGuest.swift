@@ -1,6 +1,5 @@
-// Requests of the control API stand among the clients of a vehicle interface: what they ask for is
-// answered to them, what they own is taken back when they are over, and what they may write is decided by
-// the same rules.
+// Requests of the control API count as clients of a vehicle interface: they get the answers to their
+// commands, what they own is taken back when they end, and the same rules decide what they may write.
 
 package import OpenXCProtocol
 package import RelayCore
@@ -8,26 +7,26 @@ package import RelayCore
 /// One request of the control API that asks something of a vehicle interface.
 package struct VehicleGuest: Sendable {
     package enum Event: Sendable {
-        /// To its own command.
+        /// A response to the request's own command.
         case response(CommandResponse)
-        /// Whoever asked for it; only for those who want to hear it.
+        /// A diagnostic response, whoever asked for it; only for requests that want them.
         case diagnostic(DiagnosticResponse)
         /// Why there will be no answer.
         case note(Note<AppID>)
-        /// The vehicle interface is gone, and does not know any more what it was asked.
+        /// The vehicle interface is gone, and forgets what it was asked.
         case linkClosed(reason: String)
-        /// What `remind` has promised.
+        /// The event that `remind` promises.
         case isDue
     }
 
     package let id: AppID
-    /// In the order in which they came. At most `maximumEvents` wait; what comes then is lost.
+    /// The events in the order in which they came. At most `maximumEvents` wait; further ones are lost.
     package let events: AsyncStream<Event>
     fileprivate let address: PeerAddress
     fileprivate let hearsDiagnostics: Bool
     fileprivate let inbox: AsyncStream<Event>.Continuation
 
-    /// A request asks a few things, and hears what all modules of a vehicle have to say to them.
+    /// A request asks few questions, but gets the answers of all modules of a vehicle.
     static let maximumEvents = 1024
 
     fileprivate init(_ id: AppID, from address: PeerAddress, hearsDiagnostics: Bool) {
@@ -38,7 +37,7 @@ package struct VehicleGuest: Sendable {
             bufferingPolicy: .bufferingOldest(Self.maximumEvents))
     }
 
-    /// Puts `isDue` among the events. To be called from any thread.
+    /// Puts `isDue` among the events. May be called from any thread.
     package func remind() { inbox.yield(.isDue) }
 }
 
@@ -47,10 +46,10 @@ struct VehicleGuests {
     private var guests: [AppID: VehicleGuest] = [:]
     private var count: UInt64 = 0
 
-    /// In the order of their arrival.
+    /// The requests in the order of their arrival.
     var ids: [AppID] { guests.keys.sorted() }
 
-    /// Where each comes from.
+    /// The address that each request comes from.
     var addresses: [AppID: PeerAddress] { guests.mapValues(\.address) }
 
     mutating func admit(from address: PeerAddress, hearsDiagnostics: Bool) -> VehicleGuest {
@@ -74,7 +73,7 @@ struct VehicleGuests {
         for guest in guests.values { guest.inbox.yield(event) }
     }
 
-    /// What the vehicle interface has said.
+    /// Passes a message of the vehicle interface on to the requests that it concerns.
     func hear(_ message: VehicleMessage, for destination: VehicleRouter<AppID>.Destination) {
         guard !guests.isEmpty else { return }
         switch (message.content, destination) {
@@ -89,7 +88,7 @@ struct VehicleGuests {
 }
 
 extension AppID {
-    /// Numbers that no connection will have.
+    /// IDs from here on are never those of a connection.
     static let firstVehicleGuest: UInt64 = 1 << 63
 
     /// Whether this is a request of the control API.

@@ -1,13 +1,13 @@
 import OpenXCProtocol
 
-/// What the vehicle interface says of itself, for status.
+/// What the vehicle interface reports about itself, for status.
 package struct VehicleIdentity: Sendable {
-    /// Asked when the link opens. What is not answered stays unknown.
+    /// Questions asked when the link opens. What is not answered stays unknown.
     static let questions: [Command] = [.platform, .version]
 
     package private(set) var platform: String?
     package private(set) var version: String?
-    /// Known once somebody has asked.
+    /// Known once a client has asked.
     package private(set) var deviceID: String?
     package private(set) var vin: String?
     private var hasAskedAgain = false
@@ -23,7 +23,7 @@ package struct VehicleIdentity: Sendable {
         }
     }
 
-    /// The first questions are in JSON: nothing has come yet that says otherwise. Once.
+    /// Whether to repeat the questions, once: the first ones are in JSON, before the form is known.
     func isWorthAskingAgain(in format: PayloadFormat?) -> Bool {
         !hasAskedAgain && version == nil && format == .protobuf
     }
@@ -32,7 +32,7 @@ package struct VehicleIdentity: Sendable {
 
     var knows: Bool { platform != nil || version != nil }
 
-    /// `FORDBOARD 8.2.1 (default)`.
+    /// For example, `FORDBOARD 8.2.1 (default)`.
     var description: String {
         [platform, version].compactMap { $0 }.joined(separator: " ")
     }

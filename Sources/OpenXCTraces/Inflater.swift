@@ -1,6 +1,6 @@
 import CZlib
 
-/// Unpacks gzip piece by piece, never more at once than asked for, so that memory does not grow with the
+/// Unpacks gzip piece by piece, never more at once than requested, so that memory does not grow with the
 /// unpacked file. A file may consist of several members (RFC 1952).
 struct Inflater: ~Copyable {
     /// What is wrong with the file.
@@ -15,7 +15,7 @@ struct Inflater: ~Copyable {
     private var head = 0
     private var isBetweenMembers = false
     private var hasBegun = false
-    /// Found behind what was unpacked last.
+    /// Set when damage was found behind the output returned last.
     private var isDamaged = false
 
     /// 32 KiB of window, in a gzip wrapper.
@@ -39,22 +39,22 @@ struct Inflater: ~Copyable {
 
     var wantsInput: Bool { head == input.count }
 
-    /// - Parameter more: read only when `wantsInput`; empty at the end of the file.
+    /// - Parameter more: Replaces the input: to be read only when `wantsInput`; empty at the end of the file.
     mutating func append(_ more: [UInt8]) {
         input = more
         head = 0
     }
 
-    /// Unpacks what there is.
+    /// Unpacks the available input.
     ///
-    /// - Parameter most: bytes at once.
-    /// - Returns: Empty when more input is needed, at the end of a member that is empty, or when what is left
-    ///   is no member.
-    /// - Throws: `damaged` behind what could be unpacked.
+    /// - Parameter most: Maximum bytes at once.
+    /// - Returns: Empty when more input is needed, at the end of an empty member, or when the rest is not a
+    ///   member.
+    /// - Throws: `damaged` once everything before the damage has been returned; `noMemory`.
     mutating func inflate(atMost most: Int) throws(Problem) -> [UInt8] {
         if isDamaged { throw .damaged }
         if isBetweenMembers {
-            // Zeros fill up the block of a tape, and whatever else stands there is no member either.
+            // Zeros pad the block of a tape, and anything else found there is not a member either.
             guard head < input.count, input[head] == 0x1F else {
                 head = input.count
                 return []
@@ -92,7 +92,7 @@ struct Inflater: ~Copyable {
         return output
     }
 
-    /// - Throws: `truncated` when the file ends inside of a member.
+    /// - Throws: `truncated` when the file ends inside a member.
     func finish() throws(Problem) {
         if isDamaged { throw .damaged }
         if hasBegun, !isBetweenMembers { throw .truncated }

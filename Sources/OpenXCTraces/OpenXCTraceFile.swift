@@ -2,17 +2,18 @@ import Glibc
 import OpenXCProtocol
 import Synchronization
 
-/// A trace file that is read piece by piece, gzip or not. Its calls block: they are for a thread that may.
+/// A trace file that is read piece by piece, gzip or not. Its calls block, so they belong on a thread that
+/// may.
 package final class OpenXCTraceFile: Sendable {
-    /// What was read at once.
+    /// The result of one read.
     package struct Batch: Sendable {
         package var lines: [TraceLineReader.Line] = []
         package var isLast = false
-        /// Why the file ends where it does, when not by itself; for people.
+        /// Why the trace ends where it does, unless its file simply ends; for people.
         package var problem: String?
     }
 
-    /// Why a file cannot be opened, by the system's number.
+    /// Why a file cannot be opened, as the system's error number.
     package struct OpenError: Error, Hashable, Sendable {
         package var code: Int32
     }
@@ -21,17 +22,17 @@ package final class OpenXCTraceFile: Sendable {
         var source: Source
         var lines = TraceLineReader()
         var hasEnded = false
-        /// Since the last line that was a message.
+        /// Bytes since the last line that was a message.
         var barrenBytes = 0
     }
 
     package let path: String
     private let state: Mutex<State>
 
-    /// Read for one batch: a few milliseconds.
+    /// Limits of one batch: a few milliseconds.
     static let batchLines = 512
     static let batchBytes = 1 << 20
-    /// A trace ends where so many bytes, unpacked, hold no message: it is no trace from there on.
+    /// A trace ends after so many bytes, unpacked, without a message: the rest is not a trace.
     package static let maximumBarrenBytes = 64 << 20
 
     package init(_ path: String) throws(OpenError) {
@@ -73,7 +74,7 @@ package final class OpenXCTraceFile: Sendable {
         }
     }
 
-    /// Bytes that are looked at to tell what a file is.
+    /// Bytes examined to tell what a file is.
     private static let sampleBytes = 64 << 10
 
     /// Whether a file is an OpenXC trace: one of its first lines is a message. False for what cannot be
@@ -84,7 +85,7 @@ package final class OpenXCTraceFile: Sendable {
         var total = 0
         var hasBegun = false
         while total < sampleBytes {
-            // What can be read of a damaged file is replayed; so it tells, too.
+            // The readable part of a damaged file is replayed, so it counts here, too.
             guard let piece = try? source.next() else { return false }
             if !hasBegun, piece.bytes.starts(with: pcapng) { return false }
             hasBegun = hasBegun || !piece.bytes.isEmpty
@@ -96,7 +97,7 @@ package final class OpenXCTraceFile: Sendable {
         return false
     }
 
-    /// Its first block's type.
+    /// The type of the first block in a pcapng file.
     private static let pcapng: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
     private static func isSign(_ line: TraceLineReader.Line) -> Bool {
@@ -109,19 +110,19 @@ package final class OpenXCTraceFile: Sendable {
     }
 }
 
-/// The bytes of a file, unpacked if need be.
+/// The bytes of a file, unpacked if necessary.
 private struct Source: ~Copyable {
     struct Failure: Error {
         var words: String
     }
 
-    /// What was read at once.
+    /// The result of one read.
     struct Piece {
         var bytes: [UInt8] = []
-        /// Bytes it came from or has become, whichever are more: a compressed file may have very many that
-        /// become nothing.
+        /// Bytes read or bytes unpacked, whichever are more: a compressed file may have very many bytes that
+        /// unpack to nothing.
         var cost = 0
-        /// The file has ended.
+        /// Whether the file has ended.
         var isLast = false
 
         init(_ bytes: [UInt8] = [], cost: Int = 0) {
@@ -138,7 +139,7 @@ private struct Source: ~Copyable {
     private static let gzip: [UInt8] = [0x1F, 0x8B]
 
     init(_ path: String) throws(OpenXCTraceFile.OpenError) {
-        // A pipe in its place must not stop anybody.
+        // Without blocking on a pipe in place of the file.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw OpenXCTraceFile.OpenError(code: errno) }
         var status = stat()
@@ -149,7 +150,7 @@ private struct Source: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Reads the file at most once; what comes of it may be nothing, although more follows.
+    /// Reads the file at most once; the piece may be empty although more follows.
     mutating func next() throws(Failure) -> Piece {
         if isAtStart {
             isAtStart = false
@@ -172,7 +173,7 @@ private struct Source: ~Copyable {
             cost = piece.count
         }
         do throws(Inflater.Problem) {
-            // Of many members that are empty, all that came at once.
+            // Skips all empty members that were read at once.
             while inflater?.wantsInput == false {
                 let piece = try inflater?.inflate(atMost: Self.pieceBytes) ?? []
                 if !piece.isEmpty { return Piece(piece, cost: cost) }

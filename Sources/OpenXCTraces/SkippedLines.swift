@@ -1,14 +1,14 @@
 package import OpenXCProtocol
 
-/// Which lines of a trace are skipped, in words for the log. A damaged file must not fill it: told are the
-/// first one, the 2nd, the 4th, the 8th …, each with the numbers of those between, and at the end the rest.
+/// Describes the skipped lines of a trace for the log. A damaged file must not flood the log: it gets the
+/// first line, the 2nd, the 4th, the 8th …, each with the numbers of those between, and at the end the rest.
 package struct SkippedLines: Sendable {
     private var count = 0
-    /// How many there are when the next one is told.
+    /// The count at which the next report is due.
     private var next = 1
-    /// Not told yet, in the order of the file.
+    /// Lines not reported yet, in the order of the file.
     private var untold: [ClosedRange<Int>] = []
-    /// Beyond those.
+    /// The number of lines beyond those.
     private var unnamed = 0
 
     /// Runs of lines that one line of the log names.
@@ -16,7 +16,7 @@ package struct SkippedLines: Sendable {
 
     package init() {}
 
-    /// - Returns: What is to be said now.
+    /// - Returns: The report to log now, if one is due.
     package mutating func add(_ number: Int, _ problem: MessageProblem) -> String? {
         count += 1
         note(number)
@@ -27,13 +27,13 @@ package struct SkippedLines: Sendable {
         return "\(takeNumbers()): \(last)\(problem.words)\(soFar)"
     }
 
-    /// At the end of the trace, or when it is not played any more.
+    /// The report at the end of the trace, or when it is no longer played.
     package mutating func takeRest() -> String? {
         untold.isEmpty ? nil : takeNumbers()
     }
 
     private mutating func note(_ number: Int) {
-        // A line of the file may be several that are read.
+        // One line of the file may be read as several.
         if let last = untold.last, unnamed == 0, last.upperBound >= number - 1 {
             untold[untold.count - 1] = last.lowerBound...max(number, last.upperBound)
         } else if untold.count < Self.maximumRuns {

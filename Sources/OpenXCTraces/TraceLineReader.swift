@@ -1,38 +1,38 @@
 package import OpenXCProtocol
 
-/// Cuts a trace in the ecosystem's own form into messages: JSON objects in lines (LF or CR LF), with a NUL
-/// behind each as vehicle interfaces write them on SD cards, or in lines that begin with their time, as
-/// openxc-android did before 2.0. Takes pieces of any size; what is no message is told with its line and
-/// skipped.
+/// Cuts a trace in the ecosystem's own form into messages: JSON objects in lines (LF or CR LF), each followed
+/// by a NUL as vehicle interfaces write them on SD cards, or in lines that begin with their time, as
+/// openxc-android wrote them before 2.0. Takes pieces of any size; anything that is not a message is reported
+/// with its line and skipped.
 package struct TraceLineReader: Sendable {
-    /// What a line was.
+    /// The content of a line.
     package enum Line: Hashable, Sendable {
         /// - Parameters:
-        ///   - time: seconds; nil for a line without.
-        ///   - message: without a timestamp.
+        ///   - time: In seconds; nil for a line without a time.
+        ///   - message: Without a timestamp.
         case message(VehicleMessage, time: Double?, number: Int)
-        /// Its first line may say what the trace is.
+        /// A description of the trace, which may be its first line.
         case header(number: Int)
         case bad(MessageProblem, number: Int)
     }
 
-    /// Longer lines are skipped: no message is longer, and before it may stand a time.
+    /// Longer lines are skipped: no message is longer, even with a time before it.
     package static let maximumLineBytes = VehicleMessageReader.maximumJSONBytes + 64
-    /// Where seconds end and milliseconds begin, when nothing else tells: the year 5138, or 1973.
+    /// Times from here on are milliseconds, when nothing else tells: the year 5138 in seconds, or 1973.
     static let firstMilliseconds = 1e11
 
     private var line: [UInt8] = []
     private var isTooLong = false
     private var bytes: [UInt8] = []
     private var head = 0
-    /// What ended the first piece; the other one ends pieces too, and does not count as a line.
+    /// The delimiter of the first piece; the other one ends pieces too, but does not count as a line.
     private var delimiter: UInt8?
     private var number = 1
     private var isAtStart = true
 
     package init() {}
 
-    /// - Parameter more: is followed by calls of `next` until that returns nil.
+    /// - Parameter more: The new bytes; call `next` afterwards until it returns nil.
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.removeSubrange(..<head)
         head = 0
@@ -56,7 +56,7 @@ package struct TraceLineReader: Sendable {
         return nil
     }
 
-    /// The last line, if nothing ended it.
+    /// The last line, if it has no delimiter.
     package mutating func finish() -> Line? { finishLine() }
 
     private mutating func take(_ range: Range<Int>) {
@@ -77,7 +77,7 @@ package struct TraceLineReader: Sendable {
         }
         if isTooLong { return .bad(.tooLong, number: number) }
         var text = line[...]
-        // A byte order mark.
+        // Skips a byte order mark.
         if isAtStart, text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
         text = text.drop { Self.isBlank($0) }
         guard !text.isEmpty else { return nil }
@@ -103,7 +103,7 @@ package struct TraceLineReader: Sendable {
         return .message(message, time: time.map(seconds), number: number)
     }
 
-    /// Digits with a fraction.
+    /// Parses digits with a fraction.
     private static func time(_ digits: ArraySlice<UInt8>) -> Double? {
         guard digits.count <= 32, digits.allSatisfy({ isDigit($0) || $0 == UInt8(ascii: ".") }),
             let time = Double(String(decoding: digits, as: UTF8.self)), time.isFinite,
@@ -112,7 +112,7 @@ package struct TraceLineReader: Sendable {
         return time
     }
 
-    /// What is written on SD cards counts in milliseconds as on a link, also without a clock that is set.
+    /// Times on SD cards are in milliseconds as on a link, even if the clock was not set.
     private func seconds(_ time: Double) -> Double {
         delimiter == 0 || time >= Self.firstMilliseconds ? time / 1000 : time
     }

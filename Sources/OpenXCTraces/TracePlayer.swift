@@ -1,35 +1,35 @@
 package import NIOCore
 package import OpenXCProtocol
 
-/// Plays a trace as the vehicle interface it was recorded from would send it. Values on manual time; who
-/// runs it reads the file and sends the messages.
+/// Plays a trace as the vehicle interface that it was recorded from would send it. A value on manual time;
+/// the caller reads the file and sends the messages.
 package struct TracePlayer: Sendable {
-    /// How the times of the trace pass.
+    /// How fast to play the trace.
     package enum Pace: Hashable, Sendable {
         /// 1 is as recorded, 2 twice as fast.
         case factor(Double)
-        /// The same time before each message, whatever the trace says.
+        /// The same time before each message, whatever the times of the trace.
         case fixed(TimeAmount)
-        /// As fast as it is taken.
+        /// As fast as the messages are taken.
         case maximum
     }
 
     package struct Options: Hashable, Sendable {
         package var pace = Pace.factor(1)
         package var loops = false
-        /// Seconds of the trace; longer silences are shortened to it.
+        /// In seconds of the trace; longer silences are shortened to it.
         package var maximumGap = 10.0
 
         package init() {}
     }
 
-    /// What people should hear of.
+    /// An event to report to people.
     package enum Note: Hashable, Sendable {
         case badLine(MessageProblem, number: Int)
-        /// - Parameter seconds: as recorded.
+        /// - Parameter seconds: The gap as recorded.
         case gap(seconds: Double, number: Int)
         case ended(messages: Int, badLines: Int)
-        /// Nothing in it can be played, not even once more.
+        /// Nothing in the trace can be played, so it is not repeated either.
         case nothing(badLines: Int)
     }
 
@@ -38,9 +38,9 @@ package struct TracePlayer: Sendable {
         package var notes: [Note] = []
     }
 
-    /// Between the last message and the first of the next round, as openxc-android does.
+    /// The pause between the last message and the first of the next round, as in openxc-android.
     package static let loopPause = TimeAmount.seconds(1)
-    /// Times may step back by so much and are still the same clock's, in seconds: messages are recorded
+    /// Times may step back by this much and still be of the same clock, in seconds: messages are recorded
     /// from several threads.
     static let disorder = 1.0
     /// Lines read ahead.
@@ -50,11 +50,11 @@ package struct TracePlayer: Sendable {
     private var lines: [TraceLineReader.Line] = []
     private var head = 0
     private var hasAll = false
-    /// Of the trace, seconds; nil before the first.
+    /// The time of the trace in seconds; nil before the first message.
     private var traceTime: Double?
-    /// When the message before was due.
+    /// When the previous message was due.
     private var clock: NIODeadline?
-    /// When the next line is due, once that has been found out.
+    /// When the next line is due, once that is known.
     private var due: NIODeadline?
     private var messages = 0
     private var badLines = 0
@@ -68,7 +68,7 @@ package struct TracePlayer: Sendable {
 
     // MARK: - The file
 
-    /// Whether lines are to be read and fed.
+    /// Whether more lines should be read and fed.
     package var wantsMore: Bool { !hasAll && lines.count - head < Self.linesAhead / 2 }
 
     package mutating func feed(_ more: [TraceLineReader.Line], isLast: Bool) {
@@ -78,7 +78,7 @@ package struct TracePlayer: Sendable {
         if isLast { hasAll = true }
     }
 
-    /// The file is read from its beginning again.
+    /// Starts over: the file is read from its beginning again.
     package mutating func restart() {
         (lines, head, hasAll) = ([], 0, false)
         (traceTime, clock, due) = (nil, nil, nil)
@@ -88,10 +88,10 @@ package struct TracePlayer: Sendable {
 
     // MARK: - Time
 
-    /// Nil while nothing is due: the file is being read, or all has been said.
+    /// Nil while nothing is due: the file is being read, or everything has been played.
     package var nextDeadline: NIODeadline? { due ?? restartDue }
 
-    /// - Parameter most: messages at once.
+    /// - Parameter most: Maximum messages at once.
     package mutating func advance(to now: NIODeadline, atMost most: Int = .max) -> Output {
         var output = Output()
         if let restart = restartDue, restart <= now {
@@ -124,7 +124,7 @@ package struct TracePlayer: Sendable {
     private mutating func dueTime(
         of time: Double?, _ number: Int, _ now: NIODeadline, _ output: inout Output
     ) -> NIODeadline {
-        // A first message is due at once.
+        // The first message is due at once.
         guard let clock else {
             traceTime = time
             return now
@@ -138,8 +138,8 @@ package struct TracePlayer: Sendable {
         }
     }
 
-    /// Seconds of the trace, 0 to `maximumGap`. A line without a time comes at once, and so does one whose
-    /// time steps back.
+    /// The wait in seconds of the trace, 0 to `maximumGap`. A line without a time comes at once, and so does
+    /// one whose time steps back.
     private mutating func wait(
         until time: Double?, _ number: Int, _ output: inout Output
     ) -> Double {
@@ -149,7 +149,7 @@ package struct TracePlayer: Sendable {
             return 0
         }
         let step = time - before
-        // Slightly out of order, it does not set the clock back: the lines behind it would be late.
+        // A time slightly out of order does not set the clock back: the following lines would be late.
         if step < 0, step > -Self.disorder { return 0 }
         traceTime = time
         guard step > options.maximumGap else { return max(0, step) }

@@ -1,24 +1,25 @@
 package import OpenXCProtocol
 
-/// Which of what comes belongs to a diagnostic request, and when all of it is there. A value.
+/// Decides which messages belong to a diagnostic request, and when its answers are complete. A value.
 package struct DiagnosticConversation: Sendable {
     package private(set) var response: CommandResponse?
-    /// Whole, in the order in which they came.
+    /// Complete answers, in the order in which they came.
     package private(set) var answers: [DiagnosticResponse] = []
     package private(set) var isOver = false
 
     private let request: DiagnosticRequest
     private var joiner = SegmentJoiner()
-    /// Modules that answer to OBD-II (ISO 15765-4, 6.3).
+    /// The modules that answer to OBD-II (ISO 15765-4, 6.3).
     private static let modules: ClosedRange<UInt32> = 0x7E8...0x7EF
-    /// As many as these and the same of other buses.
+    /// Enough for these modules on several buses.
     package static let maximumAnswers = 64
 
     package init(_ request: DiagnosticRequest) {
         self.request = request
     }
 
-    /// The vehicle interface has taken the request, or not. Answers of the vehicle may stand before this.
+    /// Takes the command's response: whether the vehicle interface has accepted the request. Answers of the
+    /// vehicle may come before it.
     package mutating func taken(_ response: CommandResponse) {
         self.response = response
         if !response.status { isOver = true }
@@ -32,7 +33,7 @@ package struct DiagnosticConversation: Sendable {
         settle()
     }
 
-    /// Nothing more is waited for.
+    /// Stops waiting for answers.
     package mutating func end() { isOver = true }
 
     private mutating func settle() {
@@ -48,7 +49,7 @@ package struct DiagnosticConversation: Sendable {
             return false
         }
         if request.id == DiagnosticRequest.everybody { return Self.modules.contains(answer.id) }
-        // The identifier of the request; emulators give that of the answer, or 8 more (vi-firmware 8.2.1).
+        // The identifier of the request; emulators use that of the answer, or 8 more (vi-firmware 8.2.1).
         return [request.id, request.id &+ 8, request.id &+ 16].contains(answer.id)
     }
 }

@@ -1,17 +1,17 @@
-/// Messages in a second, over the last ten whole seconds. A value on somebody else's clock; it falls to
-/// zero by itself when nothing comes.
+/// Messages per second, averaged over the last ten whole seconds. A value on the caller's clock; the rate
+/// falls to zero by itself when no messages come.
 package struct MessageRate: Hashable, Sendable {
-    /// Seconds that are averaged.
+    /// Seconds that are averaged over.
     package static let seconds: Int64 = 10
 
-    /// Of the current second and those before; the place of a second is its remainder.
+    /// Counts of the current second and those before, indexed by the second modulo their number.
     private var counts = [UInt32](repeating: 0, count: Int(Self.seconds) + 1)
     private var first: Int64?
     private var latest: Int64 = 0
 
     package init() {}
 
-    /// - Parameter second: By a clock that only goes forward.
+    /// - Parameter second: By a monotonic clock.
     package mutating func count(at second: Int64) {
         if first == nil { (first, latest) = (second, second) }
         forget(until: second)
@@ -25,7 +25,7 @@ package struct MessageRate: Hashable, Sendable {
         rate.forget(until: second)
         let now = rate.latest
         let age = now - first
-        // Nothing is known of whole seconds yet.
+        // There is no whole second yet.
         guard age > 0 else { return Double(rate.counts[Self.place(of: now)]) }
         let span = min(age, Self.seconds)
         let sum = (1...span).reduce(0.0) { $0 + Double(rate.counts[Self.place(of: now - $1)]) }
@@ -46,18 +46,18 @@ package struct MessageRate: Hashable, Sendable {
     }
 }
 
-/// The latest value of each of the last seconds, for a sparkline.
+/// The latest value in each of the last seconds, for a sparkline.
 package struct ValueHistory: Hashable, Sendable {
-    /// Seconds that are kept.
+    /// Seconds kept.
     package static let seconds = 60
 
-    /// Oldest first. A second in which nothing came has the value of the one before.
+    /// Oldest first. A second without a new value repeats the one before.
     package private(set) var values: [Double] = []
     private var latest: Int64 = 0
 
     package init() {}
 
-    /// - Parameter second: By a clock that only goes forward.
+    /// - Parameter second: By a monotonic clock.
     package mutating func add(_ value: Double, at second: Int64) {
         guard let last = values.last else {
             (values, latest) = ([value], second)

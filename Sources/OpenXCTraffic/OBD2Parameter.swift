@@ -1,15 +1,15 @@
-/// A parameter of OBD-II mode 1 that is one number: value = integer × scale + offset (SAE J1979, "PIDs").
-/// Those that are bits or several numbers are not here.
+/// A parameter of OBD-II mode 1 that is a single number: value = integer × scale + offset (SAE J1979,
+/// "PIDs"). Parameters that are bits or several numbers are not listed.
 package struct OBD2Parameter: Hashable, Sendable {
     package let pid: UInt32
     package let name: String
     package let unit: String
-    /// Of the answer, without mode and PID.
+    /// Bytes of the answer, without mode and PID.
     let bytes: Int
     let scale: Double
     let offset: Double
-    /// Firmware sends this one's value in its unit, and of the others the bytes as one whole number
-    /// (uds-c, as vi-firmware 8.2.1 has it).
+    /// Whether firmware sends this value in its unit; it sends the others as the bytes in one whole number
+    /// (uds-c, as in vi-firmware 8.2.1).
     let isDecodedByFirmware: Bool
 
     package static let mode: UInt32 = 1
@@ -18,12 +18,12 @@ package struct OBD2Parameter: Hashable, Sendable {
         mode == Self.mode ? byPID[pid] : nil
     }
 
-    /// What an answer says, in `unit`.
+    /// The value of an answer, in `unit`.
     ///
     /// - Parameters:
     ///   - value: As the vehicle interface sent it.
     ///   - payload: The bytes behind mode and PID, if they came in place of a value.
-    /// - Returns: Nil for an answer of another length than this parameter has.
+    /// - Returns: Nil for an answer of the wrong length.
     package func decoded(value: Double?, payload: [UInt8]?) -> Double? {
         if let value {
             guard !isDecodedByFirmware else { return value }

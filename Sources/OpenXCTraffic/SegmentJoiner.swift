@@ -1,6 +1,6 @@
 package import OpenXCProtocol
 
-/// What tells the answers to one diagnostic request from those to another.
+/// The fields that distinguish the answers to one diagnostic request from those to another.
 package struct DiagnosticName: Hashable, Sendable {
     package var bus: Int32
     package var id: UInt32
@@ -12,12 +12,12 @@ package struct DiagnosticName: Hashable, Sendable {
     }
 }
 
-/// Puts the pieces of long diagnostic answers together (vi-firmware 8.1 and later): they come in order,
-/// the last one numbered -1. Pieces of different requests may be mixed.
+/// Joins the pieces of long diagnostic answers (vi-firmware 8.1 and later): they come in order, the last one
+/// numbered -1. Pieces of different requests may be interleaved.
 package struct SegmentJoiner: Sendable {
-    /// What ISO 15765-2 can carry.
+    /// The limit of ISO 15765-2.
     package static let maximumBytes = 4095
-    /// Answers under way at once; the oldest make room.
+    /// Unfinished answers at once; beyond that, the oldest is dropped.
     package static let maximumAnswers = 64
 
     private struct Unfinished: Sendable {
@@ -34,7 +34,7 @@ package struct SegmentJoiner: Sendable {
 
     package var count: Int { unfinished.count }
 
-    /// - Returns: The whole answer; nil while pieces of it are missing. What is no piece is whole.
+    /// - Returns: The whole answer; nil while pieces are missing. A response that is not a piece is whole.
     package mutating func add(_ response: DiagnosticResponse) -> DiagnosticResponse? {
         guard let frame = response.frame else { return response }
         let name = DiagnosticName(response)
@@ -42,7 +42,7 @@ package struct SegmentJoiner: Sendable {
         if let index = unfinished.firstIndex(where: { $0.name == name }) {
             answer = unfinished.remove(at: index)
             if frame == 0 {
-                // It began again.
+                // The answer began again.
                 broken &+= 1
                 answer = Unfinished(name: name, payload: [], next: 0)
             }

@@ -1,6 +1,6 @@
-/// Units of the signals that the message format names, and of those that the firmware makes of predefined
-/// OBD-II requests (openxc-message-format 0.8, "Signals"; vi-firmware 8.2.1). Other names are legal
-/// and common; their units are unknown.
+/// Units of the signals in the message format, and of those that the firmware derives from predefined OBD-II
+/// requests (openxc-message-format 0.8, "Signals"; vi-firmware 8.2.1). Other names are legal and common;
+/// their units are unknown.
 package enum SignalUnits {
     package static func unit(of name: String) -> String? { units[name] }
 

@@ -2,20 +2,20 @@ package import NIOCore
 package import OpenXCProtocol
 package import RelayCore
 
-/// What is known of a vehicle from what its interface says: the latest of each signal, of each CAN
+/// What is known of a vehicle from the messages of its interface: the latest of each signal, of each CAN
 /// identifier and of each diagnostic answer. A value; `VehicleTraffic` keeps one.
 package struct VehicleFacts: Sendable {
-    /// Signals kept, states of events counted by themselves. A vehicle has some dozen.
+    /// Signals kept; each state of an event counts separately. A vehicle has some dozen.
     package static let maximumSignals = 1024
     /// Pairs of bus and identifier kept. A bus has some hundred.
     package static let maximumCAN = 4096
     /// Answers kept, by bus, identifier, mode and PID.
     package static let maximumDiagnostics = 512
 
-    /// When something came last, and how often.
+    /// When such a message last came, and how often.
     package struct Arrival: Sendable {
         package var at: WallTime
-        /// The vehicle interface's own clock, as its messages count: milliseconds.
+        /// The vehicle interface's own clock, in the milliseconds of its messages.
         package var vehicleTime: Double?
         package var count: UInt64 = 0
         fileprivate var rate = MessageRate()
@@ -27,7 +27,7 @@ package struct VehicleFacts: Sendable {
             rate.count(at: moment.second)
         }
 
-        /// Messages in a second.
+        /// Messages per second.
         package func rate(at now: NIODeadline) -> Double {
             rate.perSecond(at: Moment.second(of: now))
         }
@@ -46,15 +46,15 @@ package struct VehicleFacts: Sendable {
     }
 
     package struct Diagnostic: Sendable {
-        /// Whole, also when it came in pieces.
+        /// The whole answer, even when it came in pieces.
         package var response: DiagnosticResponse
         package var arrival: Arrival
     }
 
-    /// What is found again: doors have one name and several states.
+    /// The key of a signal: doors have one name and several states.
     private struct SignalName: Hashable {
         var name: String
-        /// Nil of what is no event.
+        /// Nil for signals that are not events.
         var state: VehicleValue?
     }
 
@@ -84,7 +84,7 @@ package struct VehicleFacts: Sendable {
     /// All messages of the vehicle interface.
     package private(set) var all = Arrival(at: WallTime(nanoseconds: 0))
 
-    /// Messages whose signal, identifier or request found no place.
+    /// Messages dropped because there was no room for their signal, identifier or request.
     package private(set) var signalsLeftOut: UInt64 = 0
     package private(set) var canLeftOut: UInt64 = 0
     package private(set) var diagnosticsLeftOut: UInt64 = 0
@@ -187,10 +187,10 @@ package struct VehicleFacts: Sendable {
     }
 }
 
-/// When something passed.
+/// The time at which a message passed.
 package struct VehicleTime: Sendable {
     package var time: WallTime
-    /// By a clock that nobody can set.
+    /// By the monotonic clock.
     package var steady: NIODeadline
 
     package init(_ time: WallTime, steady: NIODeadline) {

@@ -3,13 +3,13 @@ import OpenXCRelay
 import RelayCore
 import SDLProtocol
 
-/// What passed, in words: one line for each entry, without a time. Strings of peers
-/// appear in it without control characters and without invisible ones.
+/// Vehicle traffic in words: one line for each entry, without a time. Strings from peers appear without
+/// control characters and without invisible ones.
 package enum VehicleText {
-    /// Longest text of a peer in a line, in characters.
+    /// Longest text from a peer in a line, in characters.
     static let maximumText = 200
 
-    /// Who said something to whom, and what: `#2 → vehicle  version`.
+    /// Sender, receiver and message: `#2 → vehicle  version`.
     package static func line(_ entry: VehicleEntry) -> String {
         switch entry.content {
         case .heard(let message, let destination, _):
@@ -26,7 +26,7 @@ package enum VehicleText {
         }
     }
 
-    /// What an entry says, without who says it.
+    /// The words of an entry, without sender and receiver.
     package static func words(_ entry: VehicleEntry) -> String {
         switch entry.content {
         case .heard(let message, _, _), .answered(let message, _): words(message)
@@ -62,7 +62,7 @@ package enum VehicleText {
         }
     }
 
-    /// What goes to the vehicle: a measurement or a frame is a write then.
+    /// The words of a message to the vehicle: there, a measurement or a frame is a write.
     private static func asked(_ message: VehicleMessage) -> String {
         switch message.content {
         case .measurement, .can: "write \(words(message))"
@@ -172,7 +172,7 @@ package enum VehicleText {
         }
     }
 
-    /// At most six digits behind the point: what firmware computes in 32 bits has no more.
+    /// At most six digits after the point: firmware computes in 32 bits and has no more.
     package static func number(_ value: Double) -> String {
         guard value.magnitude < 1e15 else { return "\(value)" }
         let scaled = (value * 1_000_000).rounded() / 1_000_000
@@ -180,7 +180,7 @@ package enum VehicleText {
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// A bus of 0 is none.
+    /// A bus of 0 is left out.
     private static func bus(_ bus: Int32) -> String { bus == 0 ? "" : "bus \(bus) " }
 
     private static func request(
@@ -198,11 +198,11 @@ package enum VehicleText {
         "0x" + bytes.map(\.hexDigits).joined()
     }
 
-    /// A message as it came: JSON as text, protobuf in hex with its length, and in hex as well what text cannot
-    /// hold; nil of one that was not kept.
+    /// A message as it came: JSON as text, protobuf in hex with its length, and JSON that is not valid text
+    /// in hex as well; nil for a message that was not kept.
     package static func wire(_ bytes: [UInt8]) -> String? {
         guard bytes.count > 1 else { return nil }
-        // A length may look like a brace; behind it stands 08 then.
+        // A length may look like a brace; then 08 follows.
         let isJSON = bytes[0] == UInt8(ascii: "{") && bytes[1] != 0x08
         return (isJSON ? String(validating: bytes, as: UTF8.self) : nil) ?? hex(bytes)
     }
@@ -212,7 +212,7 @@ package enum VehicleText {
     }
 }
 
-/// What a diagnostic answer says where its parameter is known.
+/// The value of a diagnostic answer whose parameter is known.
 package enum DecodedAnswer {
     package static func of(_ response: DiagnosticResponse) -> (number: Double, unit: String)? {
         guard response.success, !response.isSegment,

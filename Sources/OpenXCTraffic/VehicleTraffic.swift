@@ -1,4 +1,4 @@
-// From the tap to everybody who wants to know, off the hub's loop:
+// From the tap to all observers, off the hub's loop:
 //
 //     VehicleItem  →  VehicleTraffic  →  VehicleFacts   the latest of everything
 //                                        entries        kept for streams
@@ -11,45 +11,45 @@ package import RelayCore
 package import SDLTraffic
 import Synchronization
 
-/// One thing that passed, numbered.
+/// One numbered entry of the traffic.
 package struct VehicleEntry: Sendable {
     package enum Content: Sendable {
-        /// The vehicle interface said it, in these bytes; there are none of a message that is longer than
-        /// `maximumWireBytes`.
+        /// A message from the vehicle interface and its bytes, which are left out if the message is longer
+        /// than `maximumWireBytes`.
         case heard(VehicleMessage, to: VehicleRouter<AppID>.Destination, wire: [UInt8])
-        /// Went to the vehicle interface; for nil relayd itself wanted it.
+        /// Sent to the vehicle interface; by nil if relayd itself wanted it.
         case sent(VehicleMessage, by: AppID?)
         /// relayd's own answer to a client.
         case answered(VehicleMessage, AppID)
-        /// What a client sent that was not carried out.
+        /// A message from a client that was not carried out.
         case noted(Note<AppID>)
         case linkOpened(address: String)
         case linkClosed(reason: String)
         case missed(messages: Int)
     }
 
-    /// More than any message of firmware has, whose longest has 340 bytes. What a stranger says at more length
-    /// would be kept 4096 times.
+    /// More than any message of firmware, whose longest has 340 bytes. A longer one from a stranger would be
+    /// kept up to 4096 times.
     package static let maximumWireBytes = 512
 
-    /// Counts from 1.
+    /// Counted from 1.
     package var number: UInt64
     package var time: WallTime
     package var content: Content
 }
 
-/// Looks at what passed, on the thread of the observers.
+/// Processes entries on the thread of the observers.
 package protocol VehicleConsumer: Sendable {
     func consume(_ entries: [VehicleEntry]) async
 }
 
-/// Keeps what is known of the vehicle, and the latest entries for those who read along. Nobody waits for
-/// readers: one that is overtaken is told how many entries it missed.
+/// Keeps what is known of the vehicle, and the latest entries for readers. It does not wait for readers: one
+/// that falls behind is told how many entries it missed.
 package final class VehicleTraffic: Sendable {
-    /// Entries kept: seconds of a busy link, for a reader that takes a breath.
+    /// Entries kept: seconds of a busy link, for a reader that pauses.
     package static let maximumEntries = 4096
 
-    /// Tells the numbers of this run of relayd from those of another.
+    /// Distinguishes the numbers of this run of relayd from those of another.
     package let instance: String
     private let consumers: [any VehicleConsumer]
     private let readers = WaitingReaders()
@@ -66,7 +66,7 @@ package final class VehicleTraffic: Sendable {
         self.consumers = consumers
     }
 
-    /// Looks at everything that comes, until the tap ends.
+    /// Processes everything that comes, until the tap ends.
     package func run(on tap: VehicleTap) async {
         while let items = await tap.next() { await take(items) }
     }
@@ -89,23 +89,23 @@ package final class VehicleTraffic: Sendable {
 
     package var facts: VehicleFacts { state.withLock(\.facts) }
 
-    /// A piece of what is kept, and where to go on.
+    /// A part of the kept entries, and where to continue.
     package struct Reading: Sendable {
         package var entries: [VehicleEntry]
         package var next: UInt64
         package var missed: UInt64
-        /// Whether all there is was looked at.
+        /// Whether all kept entries have been examined.
         package var isAtEnd: Bool
     }
 
     package var latest: UInt64 { state.withLock(\.latest) }
 
-    /// Numbers of the oldest and the latest entry that are kept.
+    /// Numbers of the oldest and the latest entry kept.
     package var range: ClosedRange<UInt64>? {
         state.withLock { state in state.entries.first.map { $0.number...state.latest } }
     }
 
-    /// The oldest entries after `cursor` that `matches` takes, at most `limit`, looking at most at `looks`.
+    /// The oldest entries after `cursor` that match, at most `limit`, examining at most `looks`.
     package func entries(
         after cursor: UInt64, limit: Int, looks: Int = 1024,
         matching matches: (VehicleEntry) -> Bool
@@ -160,11 +160,11 @@ extension VehicleTraffic.State {
             }
         case .sent(let message, let client): add(.sent(message, by: client), &self)
         case .answered(let message, let client): add(.answered(message, client), &self)
-        // What went to the vehicle is told by itself.
+        // A written message already has an entry of its own.
         case .noted(.written): break
         case .noted(let note): add(.noted(note), &self)
         case .linkOpened(let address):
-            // Another one may be plugged in, or another car be around it.
+            // It may be another vehicle interface, or another car.
             facts = VehicleFacts()
             add(.linkOpened(address: address), &self)
         case .linkClosed(let reason): add(.linkClosed(reason: reason), &self)

@@ -14,28 +14,28 @@ package enum DropReason: Hashable, Sendable {
     case lateAnswer
     /// More StartServices are waiting than the queue may hold.
     case queueFull
-    /// An app's frame of a session that is over: it ended it itself, or the head unit did, also
-    /// while the frame waited for the link.
+    /// A frame of an app for a session that is over: the app or the head unit ended it, possibly while the
+    /// frame waited for the link.
     case sessionOver(UInt8)
-    /// An app acknowledged an end of its session that the head unit has not asked for.
+    /// An app acknowledged an end of its session that the head unit had not requested.
     case endNotAsked(UInt8)
-    /// What the head unit still says in a session that is over.
+    /// A frame that the head unit still sends in a session that is over.
     case lateWords(UInt8)
     /// A message that announces no bytes.
     case emptyMessage
-    /// A message that announces more bytes than one may have.
+    /// A message that announces more bytes than a message may have.
     case messageTooLarge
     /// A frame larger than the head unit takes.
     case frameTooLarge
     /// The answer to a request of relayd's own.
     case answersRelay
-    /// An app said something in an audio or video service that relayd uses in its place.
+    /// An app sent something in an audio or video service that relayd uses in its place.
     case serviceOfRelay
-    /// A StartService among the last words of an app: it would hear no answer.
+    /// A StartService among the last frames of an app that has hung up: it could not hear the answer.
     case askerGone
-    /// An app sent faster than the head unit stands, and left before it was its turn.
+    /// An app sent faster than the head unit tolerates, and left before the frame's turn came.
     case leftTooFast
-    /// By this fault rule; 0 where its number is not known.
+    /// Dropped by this fault rule; 0 when its number is not known.
     case fault(UInt32)
 }
 
@@ -69,7 +69,7 @@ extension DropReason: CustomStringConvertible {
 }
 
 extension DropReason {
-    /// A word for programs, without numbers, which stays when the words for people change.
+    /// A word for programs, without numbers. It stays the same when the words for people change.
     package var code: String {
         switch self {
         case .notItsSession: "not_its_session"
@@ -93,7 +93,7 @@ extension DropReason {
         }
     }
 
-    /// - Parameter session: For the reasons that name one: that of the frame.
+    /// - Parameter session: The frame's session, for the reasons that name one.
     package init?(code: String, session: UInt8) {
         let all: [DropReason] = [
             .notItsSession(session), .noSuchSession(session), .farewell(session), .noLink,

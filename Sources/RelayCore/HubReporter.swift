@@ -1,15 +1,15 @@
 package import Logging
 
-/// Logs what happens to apps and link, for every accessory language, and keeps repetitions from filling
+/// Logs what happens to apps and the link, for every accessory language, and keeps repetitions from filling
 /// the log. Everything here is called on the hub's loop.
 package final class HubReporter {
     private let tap: FrameTap
     package let logger: Logger
     private(set) var limits: [RelayLimit: LimitHits] = [:]
-    /// Told of a limit when it is hit for the first time and then at every power of two.
+    /// Called when a limit is hit for the first time and then at every power of two.
     var onLimit: (@Sendable (RelayLimit, LimitHits) -> Void)?
 
-    /// Told when something ended that nobody had ended.
+    /// Called when an app leaves as if it had crashed, or the link ends without relayd ending it.
     var onLoss: (@Sendable (RelayLoss) -> Void)?
 
     init(tap: FrameTap, logger: Logger) {
@@ -17,7 +17,7 @@ package final class HubReporter {
         self.logger = logger
     }
 
-    /// Counts that a limit was hit, and tells `onLimit` of it while that is new.
+    /// Counts a hit of a limit, and reports it to `onLimit` while that is news.
     func countHit(of limit: RelayLimit, at time: WallTime) {
         var hits = limits[limit] ?? LimitHits()
         hits.add(at: time)
@@ -25,7 +25,7 @@ package final class HubReporter {
         if Self.isWorthALine(hits.count) { onLimit?(limit, hits) }
     }
 
-    /// Once, and then at every power of two: what has happened often will happen again.
+    /// True for the first time and then at every power of two: what has happened often will happen again.
     package static func isWorthALine(_ count: UInt64) -> Bool { count & (count - 1) == 0 }
 
     /// Shows the observers something about an app, or with nil about the accessory.
@@ -33,19 +33,19 @@ package final class HubReporter {
         tap.record(.noticed(notice, app?.id, time: time))
     }
 
-    /// Shows those who look at the traffic what has become of a session of an app that goes on.
+    /// Shows those who watch the traffic what has become of a session of an app that stays.
     package func tell(_ event: SessionEvent, of app: AppConnection, at time: WallTime) {
         tap.record(.session(event, app.id, time: time))
     }
 
-    /// - Parameter name: What such a one is called.
+    /// - Parameter name: What a client of this accessory is called.
     func connected(_ app: AppConnection, called name: String) {
         logger.debug("\(name) connected", metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
     }
 
     func linkLost(_ reason: String) { onLoss?(.link(reason: reason)) }
 
-    /// - Parameter name: What such a one is called.
+    /// - Parameter name: What a client of this accessory is called.
     func closed(_ app: AppConnection, _ reason: CloseReason, called name: String) {
         if reason.isCrash { onLoss?(.app(app.id, reason: "\(reason)")) }
         logger.log(
@@ -54,7 +54,7 @@ package final class HubReporter {
             metadata: ["app": "\(app.id)", "peer": "\(app.peer)"])
     }
 
-    /// - Returns: Why the connection is to be closed: the app reads too slowly.
+    /// - Returns: The reason to close the connection: the app reads too slowly.
     package func droppedForSlowness(
         _ app: AppConnection, isBehind: Bool, at time: WallTime
     ) -> CloseReason {

@@ -1,13 +1,12 @@
 package import Logging
 package import NIOCore
 
-/// The hub: connects one link with its apps, between which an accessory language decides.
+/// The hub: connects one link with its apps. An accessory language decides what passes between them.
 /// Everything here is called on `loop`.
 ///
-/// A read of the link or of an app begins here, goes through the language, which decides and
-/// writes, and ends here: `endRead` flushes once per app and hands the tap's batch on, and what apps'
-/// reads brought for the link leaves once per turn of the loop. All of it runs on the one event loop
-/// of the link and its apps.
+/// A read of the link or of an app begins here, goes through the language, which decides and writes, and ends
+/// here: `endRead` flushes once per app and hands on the tap's batch. What apps' reads brought for the link
+/// is sent once per turn of the loop. All of it runs on the one event loop of the link and its apps.
 package final class Switchboard {
     package let loop: any EventLoop
     package private(set) var configuration: RelayConfiguration
@@ -30,14 +29,14 @@ package final class Switchboard {
     private(set) var departures: [RelaySnapshot.Departure] = []
     var wakeUp: (at: NIODeadline, task: Scheduled<Void>)?
     private var whenAllIsSaid: [() -> Void] = []
-    /// This object while a flush of the link is due, which it must outlive. No weak reference, here or elsewhere:
-    /// with one, each strong reference taken on a frame's way would go a much longer way.
+    /// Keeps this object alive while a flush of the link is due. Not a weak reference, here or elsewhere:
+    /// once there is one, every strong reference taken on a frame's way is much slower.
     private var flushing: Switchboard?
     private lazy var linkFlush: () -> Void = { [unowned self] in
         guard let hub = flushing.take() else { return }
         hub.language.flushLink()
     }
-    /// Where the page for browsers is, for those who look for it where apps connect.
+    /// The address of the page for browsers, for those who look for it on the apps' port.
     var dashboardURL: String?
 
     /// Departures remembered for status.
@@ -58,8 +57,8 @@ package final class Switchboard {
         reporter = HubReporter(tap: tap, logger: logger)
     }
 
-    /// Applies from here on. What an app or the link got when it was connected stays: its frame
-    /// rate, and the largest frame.
+    /// Applies from here on. What an app or the link got on connecting stays: its frame rate, and the largest
+    /// frame.
     func reconfigure(_ configuration: RelayConfiguration, accessoryAddress: String) {
         self.configuration = configuration
         if accessoryAddress != self.accessoryAddress {
@@ -73,21 +72,21 @@ package final class Switchboard {
 
     // MARK: - Reads
 
-    /// One look at the clocks for all units of a read.
+    /// Reads the clocks once for all units of a read.
     package func beginRead() {
         now = loop.now
         time = .now()
     }
 
-    /// Everything the read caused is written: flush, then let the observers see it.
+    /// Ends a read whose results are all written: flushes, then lets the observers see it.
     package func endRead() {
         language.flushLink()
         finishRead()
     }
 
-    /// The same for the read of an app. What few bytes it brought for the link leave at the end of the loop's
-    /// turn, with what other apps brought in it: where many share a link, a write for each of them costs
-    /// more than all the rest of its way.
+    /// Ends the read of an app. The few bytes it brought for the link are sent at the end of the loop's turn,
+    /// with those of other apps: where many apps share a link, a write for each of them costs more than
+    /// everything else on the way.
     func endAppRead() {
         if language.unflushedLinkBytes < Self.mostGatheredBytes {
             flushLinkLater()
@@ -97,13 +96,13 @@ package final class Switchboard {
         finishRead()
     }
 
-    /// Gathered for the link at most: with more, one write costs little beside what it carries.
+    /// Most bytes gathered for the link: beyond this, a write costs little compared with what it carries.
     static let mostGatheredBytes = 16 << 10
 
     private func flushLinkLater() {
         guard flushing == nil, language.unflushedLinkBytes > 0 else { return }
         flushing = self
-        // Runs behind the sockets of this turn. Made once: a new one each time would be an allocation.
+        // Runs after the sockets of this turn. Made once: a new closure each time would be an allocation.
         loop.assumeIsolated().execute(linkFlush)
     }
 
@@ -115,7 +114,7 @@ package final class Switchboard {
         finishIfAllIsSaid()
     }
 
-    /// What was decided outside of a read is carried out like a read's.
+    /// Carries out what was decided outside of a read, as a read's end would.
     package func settle() {
         language.flushLink()
         appOutput.flush { language.blocked($0) }
@@ -131,7 +130,7 @@ package final class Switchboard {
 
     // MARK: - Time
 
-    /// One timer for everything that has a deadline; none when nothing has.
+    /// Sets the one timer for everything that has a deadline; no timer when nothing has.
     package func scheduleWakeUp() {
         guard let next = language.nextDeadline else {
             wakeUp?.task.cancel()
@@ -166,14 +165,14 @@ package final class Switchboard {
         return reader
     }
 
-    /// - Parameter isLost: It was not relayd that ended it.
+    /// - Parameter isLost: Whether the link ended without relayd ending it.
     func linkClosed(_ connection: LinkConnection, reason: String, isLost: Bool) {
         guard self.connection === connection else { return }
         beginRead()
         self.connection = nil
         language.linkClosed(because: reason)
         tap.record(.linkClosed(reason: reason, time: time))
-        // What they have waited to say is for the next link.
+        // What the apps are holding back is for the next link.
         for app in apps.values { app.resume(.link) }
         endRead()
         if isLost { reporter.linkLost(reason) }
@@ -185,7 +184,7 @@ package final class Switchboard {
     var isLinkUp: Bool { connection != nil }
     var isLinkHeld: Bool { language.isLinkHeld || tap.isHolding }
 
-    /// A link which need not wait any more is read again, and what holds it has its deadline.
+    /// Reads the link again when it need not wait any more, and sets the deadline of what holds it.
     package func linkHoldChanged() {
         if !isLinkHeld { connection?.resumeReading() }
         scheduleWakeUp()
@@ -229,7 +228,7 @@ package final class Switchboard {
         finishIfAllIsSaid()
     }
 
-    /// Its socket takes bytes again, or nobody waits for it to.
+    /// The app's socket takes bytes again, or nothing waits for it any more.
     func tookAll(_ app: AppConnection) { language.tookAll(app) }
 
     package func close(_ app: AppConnection, _ reason: CloseReason) {
@@ -237,13 +236,14 @@ package final class Switchboard {
         app.close(reason)
     }
 
-    /// Connected, and has not sent one unit for as long as it may.
+    /// Closes an app that has not sent a single unit within `timeout` of connecting.
     func silent(_ app: AppConnection, for timeout: TimeAmount) {
         countHit(of: .silentTimeout, at: .now())
         close(app, .silent(timeout))
     }
 
-    /// Ends the app's sessions on both sides and closes its connection; false when it is not there.
+    /// Ends the app's sessions on both sides and closes its connection; false when it is not there or is
+    /// closing already.
     func disconnect(_ id: AppID, because reason: CloseReason) -> Bool {
         guard let app = apps[id], app.closeReason == nil else { return false }
         beginRead()
@@ -253,15 +253,15 @@ package final class Switchboard {
         return true
     }
 
-    /// - Parameter moment: When it happened; without, the time of the current read.
+    /// - Parameter moment: When it happened; nil means the time of the current read.
     package func countHit(of limit: RelayLimit, at moment: WallTime? = nil) {
         reporter.countHit(of: limit, at: moment ?? time)
     }
 
     // MARK: - The end
 
-    /// Ends all sessions and closes the apps; `done` is called when the accessory has confirmed and
-    /// the apps have hung up.
+    /// Ends all sessions and closes the apps; calls `done` when the accessory has confirmed and the apps have
+    /// hung up.
     func shutDown(done: @escaping () -> Void) {
         gate.close()
         beginRead()
@@ -272,7 +272,7 @@ package final class Switchboard {
         whenAllIsSaid.append(done)
     }
 
-    /// To be called whenever the last word may have been said.
+    /// Completes a pending shutdown when all is said; to be called whenever that may have become true.
     package func finishIfAllIsSaid() {
         guard !whenAllIsSaid.isEmpty, hasSaidAll else { return }
         let waiting = whenAllIsSaid
@@ -280,14 +280,14 @@ package final class Switchboard {
         for action in waiting { action() }
     }
 
-    /// The accessory has confirmed that it is over, and the apps have hung up.
+    /// Whether the accessory has confirmed the end of all sessions and the apps have hung up.
     private var hasSaidAll: Bool { (!isLinkUp || language.isAllSaid) && gate.isEmpty }
 
     // MARK: - Sinks of the tap
 
-    /// Adds a sink, and tells it first who is there.
+    /// Adds a sink, and first tells it who is connected.
     func attach(_ queue: TapQueue, _ policy: TapPolicy) {
-        // Not before there is a sink: see `flushing`.
+        // Only once there is a sink: see `flushing`.
         tap.holdChanged = { [weak self] in self?.tapHoldChanged() }
         var news: [TapItem] = []
         if isLinkUp {
@@ -300,13 +300,13 @@ package final class Switchboard {
         tap.attach(queue, policy, news: news)
     }
 
-    /// A sink that may miss nothing cannot keep up: nobody is read, and nothing streamed, until it has caught up.
+    /// While a sink that may miss nothing cannot keep up, nobody is read and nothing is streamed.
     private func tapHoldChanged() {
         if tap.isHolding {
             for app in apps.values { app.pause(.tap) }
         } else {
             linkHoldChanged()
-            // What one of them has waited to say may fill the queue again.
+            // What one of the apps has held back may fill the queue again.
             for app in apps.values where !tap.isHolding { app.resume(.tap) }
             language.tapHasRoom()
         }

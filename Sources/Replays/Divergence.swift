@@ -1,38 +1,38 @@
 import SDLProtocol
 
-/// Where a replay is another conversation than the recording, in a sentence for people.
+/// A difference between a replay and its recording, in a sentence for people.
 package struct Divergence: Hashable, Sendable, CustomStringConvertible {
-    /// For programs.
+    /// The kind, for programs.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Asked now, and not in the recording.
+        /// Asked now, but not in the recording.
         case notRecorded = "not_recorded"
         /// Asked with parameters that are not in the recording.
         case otherParameters = "other_parameters"
-        /// Asked in the recording, and not now.
+        /// Asked in the recording, but not now.
         case notAsked = "not_asked"
         /// No recorded session is left for the app.
         case noSession = "no_session"
         /// The session goes to an app with another name.
         case otherApp = "other_app"
-        /// Nobody can read it here.
+        /// It cannot be decrypted here.
         case encrypted
-        /// The recording reads too far ahead elsewhere.
+        /// Dropped because the recording had to be read too far ahead for another app.
         case passedOver = "passed_over"
-        /// An answer is not what it was.
+        /// An answer differs from the recorded one.
         case otherAnswer = "other_answer"
-        /// Answered in the recording, and not now.
+        /// Answered in the recording, but not now.
         case noAnswer = "no_answer"
-        /// Told in the recording, and not now.
+        /// Sent unsolicited in the recording, but not now.
         case notTold = "not_told"
         /// The connection ended before the recording did.
         case closed
     }
 
     package var kind: Kind
-    /// The app's name, or what stands for it.
+    /// The app's name, or a placeholder.
     package var app: String
     package var text: String
-    /// What was recorded and what came now, line by line: "- …" and "+ …".
+    /// The recorded and the live values, line by line: "- …" and "+ …".
     package var lines: [String] = []
 
     package init(_ kind: Kind, app: String, _ text: String, lines: [String] = []) {

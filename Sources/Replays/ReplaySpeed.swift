@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// How fast the times of a recording pass when it is replayed.
+/// How fast a recording is replayed.
 package enum ReplaySpeed: Hashable, Sendable {
     /// 1 is as recorded, 2 twice as fast.
     case factor(Double)
-    /// As fast as the conversation goes.
+    /// As fast as the conversation allows.
     case maximum
 
     package static let factors = 0.1...100.0
@@ -20,9 +20,9 @@ package enum ReplaySpeed: Hashable, Sendable {
         }
     }
 
-    /// What a time of the recording takes now.
+    /// The replayed duration of a time in the recording.
     ///
-    /// - Parameter nanoseconds: Clocks may have been set back: less than 0 is 0.
+    /// - Parameter nanoseconds: Clocks may have been set back: a negative value counts as 0.
     package func scaled(_ nanoseconds: Int64) -> TimeAmount {
         switch self {
         case .maximum: return .zero
@@ -32,6 +32,6 @@ package enum ReplaySpeed: Hashable, Sendable {
         }
     }
 
-    /// 30 days: no replay lasts as long, and sums of some do not overflow.
+    /// 30 days: no replay lasts as long, and a sum of a few does not overflow.
     private static let longest: Int64 = 30 * 24 * 3600 * 1_000_000_000
 }

@@ -1,5 +1,5 @@
-/// Everything the connection doctor can tell, as words for programs, filters and conversations;
-/// `relayctl explain` shows the page of each. Codes stay as they are; new ones may come.
+/// Every finding of the connection doctor, as a word for programs, filters and conversations; `relayctl
+/// explain` shows the page of each. Codes are stable; new ones may be added.
 package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     // Connecting
     case wrongPort = "wrong_port"
@@ -56,18 +56,18 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     case leftInMessage = "left_in_message"
     case messageRefused = "message_refused"
 
-    /// The code a person typed: capitals do not matter, nor does "-" for "_", which is how the codes
-    /// were written before 1.0.
+    /// The code that a person typed: case does not matter, nor does "-" for "_", which is how the codes were
+    /// written before 1.0.
     package init?(typed text: String) {
         self.init(rawValue: Self.normalised(text))
     }
 
-    /// What somebody typed, in the spelling of the codes.
+    /// Converts typed text to the spelling of the codes.
     package static func normalised(_ text: String) -> String {
         String(text.lowercased().map { $0 == "-" ? "_" : $0 })
     }
 
-    /// What is behind it.
+    /// The page that explains the code.
     package var page: AdvicePage {
         switch self {
         case .wrongPort: .wrongPort
@@ -119,9 +119,9 @@ package enum AdviceCode: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// How much a piece of advice wants to be acted on.
+/// How urgent a piece of advice is.
 package enum AdviceSeverity: String, Hashable, Sendable, CaseIterable {
-    /// Nothing is broken. Told once, and never in status or doctor.
+    /// Nothing is broken. Reported once, and never in status or doctor.
     case info
     /// Something does not work, or will not for long.
     case warning
@@ -130,9 +130,9 @@ package enum AdviceSeverity: String, Hashable, Sendable, CaseIterable {
 extension AdviceCode {
     package var severity: AdviceSeverity {
         switch self {
-        // Right with this head unit; another one may read the protocol differently.
+        // Correct for this head unit; another one may read the protocol differently.
         case .mtuNear, .endWithoutHash: .info
-        // What relayd does by itself.
+        // Things that relayd does by itself.
         case .secondaryTransport, .leftInMessage, .heartbeatsAnswered: .info
         default: .warning
         }
@@ -141,16 +141,16 @@ extension AdviceCode {
 
 /// The page of a code: short enough to be read while something does not work.
 package struct AdvicePage: Hashable, Sendable {
-    /// In a few words, for lists.
+    /// A few words, for lists.
     package var title: String
-    /// What goes on.
+    /// What is happening.
     package var cause: String
     /// What to do. The first sentence also comes after each piece of advice.
     package var remedy: String
-    /// What the protocol says, how to look closer, which libraries and head units do it.
+    /// What the protocol says, how to look closer, and which libraries and head units behave like this.
     package var details: String
 
-    /// The remedy that fits behind a line of advice.
+    /// The first sentence of the remedy, which fits behind a line of advice.
     package var firstRemedy: String {
         var sentence = remedy
         if let end = remedy.firstRange(of: ". ") { sentence = String(remedy[..<end.lowerBound]) }

@@ -1,7 +1,7 @@
-/// Whose doing a failure is, the first question of anybody whose app does not start: mine, relayd's
-/// or the head unit's? Told in the log, in advice and in the control API.
+/// The side that caused a failure: the app, relayd or the head unit. This is the first question when an app
+/// does not start. Reported in the log, in advice and in the control API.
 package enum FaultSide: String, Hashable, Sendable, CaseIterable {
-    /// The app asks for what it may not have, or at the wrong time.
+    /// The app asks for something that it may not have, or at the wrong time.
     case app
     /// relayd refused it, or lost the answer.
     case relayd

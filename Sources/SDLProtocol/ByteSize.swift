@@ -3,7 +3,7 @@
 package struct ByteSize: Sendable, CustomStringConvertible {
     /// Whole units.
     package let whole: Int
-    /// The digit behind the point; nil for bytes, which have no parts.
+    /// The digit after the point; nil for bytes, which have no fraction.
     package let tenth: Int?
     package let unit: StaticString
 

@@ -1,24 +1,24 @@
 import NIOCore
 import RelayCore
 
-/// Notices when somebody sets the machine's clock: compares it with one that nobody can set. Used
-/// by `TrafficObserver`.
+/// Detects that the machine's clock was set, by comparison with the monotonic clock. Used by
+/// `TrafficObserver`.
 ///
-/// Frames are stamped with wall-clock time, because people read it beside other logs. Benches often
-/// have no battery behind their clock: it jumps by years when the network has told the time, and
-/// all requests that were waiting would seem to have waited for years.
+/// Frames are stamped with wall-clock time, because people compare it with other logs. Benches often have a
+/// clock without a battery: it jumps by years when the network supplies the time, and all pending requests
+/// would seem to have waited for years.
 struct ClockStep {
-    /// Smaller differences are no step: clocks that are slewed drift, and this thread may lose the
-    /// processor between two looks. An NTP client steps what is larger than 0.128 s, and a latency
-    /// that is wrong once by less than a second looks like a hiccup of the machine.
+    /// Smaller differences are not a step: slewed clocks drift, and this thread may lose the processor
+    /// between two readings. An NTP client steps by more than 0.128 s, and a single latency that is wrong by
+    /// less than a second looks like a hiccup of the machine.
     static let minimum: Int64 = 1_000_000_000
 
     private var difference: Int64?
 
-    /// By how many nanoseconds the clock was set forward since the last call, or with a minus
-    /// back; nil when it was not.
+    /// The nanoseconds by which the clock was set forward since the last call, negative if it was set back;
+    /// nil when it was not set.
     mutating func take(wall: WallTime, steady: NIODeadline) -> Int64? {
-        // Wraps around only with a clock that is set to nonsense.
+        // Wraps around only if the clock is set to nonsense.
         let now = wall.nanoseconds &- Int64(clamping: steady.uptimeNanoseconds)
         guard let before = difference else {
             difference = now
@@ -32,15 +32,15 @@ struct ClockStep {
 }
 
 extension WallTime {
-    /// The same moment by a clock that was set forward by so many nanoseconds.
+    /// The same moment by a clock that was set forward by this many nanoseconds.
     func shifted(by step: Int64) -> WallTime {
         WallTime(nanoseconds: nanoseconds &+ step)
     }
 }
 
 extension TapItem {
-    /// The item with its moments by the present clock, after a step. What was stamped before the
-    /// step is told from the rest by being nearer to now when shifted.
+    /// The item with its times by the present clock, after a step. Times from before the step are recognised
+    /// by being nearer to now when shifted.
     func shifted(by step: Int64, now: WallTime) -> TapItem {
         func shifted(_ time: WallTime) -> WallTime {
             let moved = time.shifted(by: step)

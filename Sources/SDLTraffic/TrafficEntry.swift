@@ -3,16 +3,16 @@ package import RelayCore
 package import SDLAdvice
 package import SDLProtocol
 
-/// One message, control frame, summary or event, with what is known about where it belongs. Made by
-/// `TrafficDecoder`, passed by `TrafficObserver` to log, facts and whatever else wants to know.
+/// One message, control frame, summary or event, with its known context. Made by `TrafficDecoder`, passed by
+/// `TrafficObserver` to log, facts and all other consumers.
 package struct TrafficEntry: Sendable {
-    /// Counts entries from 1, across all apps and links.
+    /// The number of the entry, from 1, across all apps and links.
     package var number: UInt64
-    /// Of a message: when its last frame was read.
+    /// For a message: when its last frame was read.
     package var time: WallTime
     /// The app's connection; nil when no app is concerned.
     package var app: AppID?
-    /// From its RegisterAppInterface on, without control characters, at most 100 scalars.
+    /// Known from its RegisterAppInterface on; without control characters, at most 100 scalars.
     package var appName: String?
     /// The `appID` that the app registered with.
     package var registeredAppID: String?
@@ -20,26 +20,26 @@ package struct TrafficEntry: Sendable {
     package var sessionID: UInt8?
     package var service: ServiceType?
     package var direction: Direction?
-    /// Payload bytes of the message or frame, frame headers not counted.
+    /// Payload bytes of the message or frame, without frame headers.
     package var bytes: Int
-    /// Frames it arrived in.
+    /// Number of frames in which it arrived.
     package var frames: Int
     package var fate: FrameFate
-    /// One of its frames nears or exceeds what the session's ACK allows; told once per session,
+    /// Set when one of its frames nears or exceeds what the session's ACK allows; reported once per session,
     /// service and direction.
     package var largeFrame: LargeFrame?
-    /// Of a StartService that was refused or has waited too long: whose doing it is.
+    /// For a StartService that was refused or has waited too long: the side at fault.
     package var startFault: FaultSide?
     package var content: Content
 
     package enum Content: Sendable {
         case rpc(RPCEntry)
         case control(ControlEntry)
-        /// Audio or video of about a second.
+        /// About a second of audio or video.
         case stream(StreamSummary)
         /// A step of the TLS handshake.
         case security(SecurityQuery)
-        /// A message nobody but its two ends can read.
+        /// A message that only its two ends can read.
         case encrypted
         case undecodable(UndecodableEntry)
         case dropped(DroppedEntry)
@@ -48,42 +48,42 @@ package struct TrafficEntry: Sendable {
 }
 
 extension TrafficEntry {
-    /// What relayd has said itself, or what was said to it.
+    /// Whether relayd sent it itself, or it was sent to relayd.
     package var isOfRelay: Bool { fate == .byRelay || fate == .dropped(.answersRelay) }
 
-    /// Logs show it and the ring keeps it.
+    /// Whether logs show it and the ring keeps it.
     var isForPeople: Bool { if case .event(.session) = content { false } else { true } }
 }
 
 extension Direction {
-    /// Who sent it, as JSON, journal and metrics name the two: "app" or "accessory".
+    /// The sender, as JSON, journal and metrics name it: "app" or "accessory".
     package var sender: String { self == .fromApp ? "app" : "accessory" }
 }
 
 /// A request, response or notification.
 package struct RPCEntry: Sendable {
     package var message: RPCMessage
-    /// Of a response.
+    /// For a response: its outcome.
     package var outcome: RPCOutcome?
     /// The request that a response answers; nil when it was not seen, or answered before.
     package var request: PendingRequest?
     /// From request to response, in nanoseconds, never negative.
     package var latency: Int64?
-    /// Of a request: the one with the same correlation ID that still waited, and now is forgotten.
+    /// For a request: an unanswered one with the same correlation ID, which is now forgotten.
     package var replaced: PendingRequest?
     /// A response to a request that was never made, or was answered before.
     package var isUnasked = false
-    /// What its bulk data is; nil when nothing is known of it, and without bulk data.
+    /// The contents of its bulk data; nil when unknown, and without bulk data.
     package var bulk: BulkFacts?
     /// Complete, but not as its first frame announced.
     package var problem: AssemblyProblem?
-    /// What the specification has against it; empty also when nobody asked.
+    /// Violations of the specification; also empty without a check.
     package var validation: [ValidationProblem] = []
 }
 
 /// A request that waits for its response.
 package struct PendingRequest: Hashable, Sendable {
-    /// Of the request's entry.
+    /// The number of the request's entry.
     package var number: UInt64
     package var functionID: FunctionID
     package var correlationID: Int32
@@ -95,20 +95,20 @@ package struct PendingRequest: Hashable, Sendable {
 
 package struct ControlEntry: Sendable {
     package var type: ControlFrameType
-    /// Protocol version of its header.
+    /// The protocol version of its header.
     package var version: UInt8
-    /// The service is, or is wanted to be, encrypted.
+    /// Whether the service is encrypted, or is to be.
     package var isProtected: Bool
     package var payload: ControlPayload
-    /// Of an RPC StartServiceACK that an app gets.
+    /// For an RPC StartServiceACK that an app gets.
     package var grant: GrantMeaning?
-    /// Of a StartService that has to wait in relayd before it is sent.
+    /// Whether a StartService has to wait in relayd before it is sent.
     package var isWaiting = false
 }
 
-/// What went through an audio or video service.
+/// A summary of the traffic of an audio or video service.
 package struct StreamSummary: Hashable, Sendable {
-    /// Since the summary before.
+    /// Since the previous summary.
     package var frames: Int
     package var bytes: Int
     /// From first to last frame counted, in nanoseconds; 0 for a single frame.
@@ -117,11 +117,11 @@ package struct StreamSummary: Hashable, Sendable {
     package var totalFrames: Int
     package var totalBytes: Int
     package var isEncrypted: Bool
-    /// The service has ended.
+    /// Whether the service has ended.
     package var isFinal: Bool
     package var lastFrame: WallTime
-    /// Since the summary before: single and multi-frame messages begun; app libraries send one
-    /// picture of video in each.
+    /// Single and multi-frame messages begun since the previous summary; app libraries send one picture of
+    /// video in each.
     package var messages: Int
 
     /// Messages per second; nil when the frames came all at once.
@@ -135,7 +135,7 @@ package struct StreamSummary: Hashable, Sendable {
     }
 }
 
-/// Something that should have been a message but is not.
+/// Data that should have been a message but is not.
 package struct UndecodableEntry: Sendable {
     package enum Reason: Hashable, Sendable {
         case assembly(AssemblyProblem)
@@ -145,7 +145,7 @@ package struct UndecodableEntry: Sendable {
     }
 
     package var reason: Reason
-    /// Header of the RPC, when as much could be read.
+    /// The header of the RPC, if that much could be read.
     package var header: RPCHeader?
     /// At most `maximumFirstBytes`, in storage of their own.
     package var firstBytes: ByteBuffer
@@ -158,7 +158,7 @@ extension UndecodableEntry {
         let payload = message.payload
         let length = min(payload.readableBytes, Self.maximumFirstBytes)
         let hasHeader = message.version > 1 && message.service.carriesRPC && !message.isEncrypted
-        // A copy, so that an entry kept for long does not keep a whole read buffer with it.
+        // A copy, so that an entry kept for long does not keep a whole read buffer alive.
         var firstBytes = ByteBuffer()
         firstBytes.writeBytes(payload.readableBytesView.prefix(length))
         self.init(
@@ -180,25 +180,25 @@ extension UndecodableEntry.Reason: CustomStringConvertible {
 /// Frames that relayd did not pass on.
 package struct DroppedEntry: Sendable {
     package var reason: DropReason
-    /// The frame, when the entry stands for one; nil when it sums up those that followed.
+    /// The frame, if the entry stands for one; nil if it sums up those that followed.
     package var frame: Frame?
     package var rpc: RPCMessage?
 }
 
-/// Something that happened to a connection.
+/// An event of a connection.
 package enum EventEntry: Hashable, Sendable {
     case appConnected(peer: String)
     case appClosed(reason: String)
-    /// What the router says of a session of an app that goes on. For those who follow sessions only:
-    /// people see the frames.
+    /// The router's report about a session of an app that stays connected. Only for consumers that track
+    /// sessions: people see the frames.
     case session(SessionEvent)
     /// `number` counts the links since relayd started, from 1.
     case linkOpened(number: Int, address: String)
     case linkClosed(reason: String)
-    /// Observers were too slow; this much was forwarded without being seen.
+    /// Observers were too slow; so many frames and bytes were forwarded without being seen.
     case missed(frames: Int, bytes: Int)
-    /// A request has waited longer than its patience, so many nanoseconds by now; told once. An
-    /// answer may still come.
+    /// A request has waited longer than its patience, so many nanoseconds by now; reported once. An answer
+    /// may still come.
     case unanswered(PendingRequest, waited: Int64)
     /// A StartService of the entry's service has waited so many nanoseconds for ACK or NAK.
     case unansweredStart(waited: Int64)
@@ -206,12 +206,12 @@ package enum EventEntry: Hashable, Sendable {
     case noticed(RelayNotice)
 }
 
-/// A frame that is only right by some readings of `mtu` (SDL protocol spec, "MTU").
+/// A frame that is correct only by some readings of `mtu` (SDL protocol spec, "MTU").
 package struct LargeFrame: Hashable, Sendable {
     package var payloadBytes: Int
     /// From the StartServiceACK, in bytes.
     package var mtu: Int
 
-    /// By no reading: even the payload alone is larger.
+    /// Whether it is correct by no reading: even the payload alone is larger.
     package var exceeds: Bool { payloadBytes > mtu }
 }

@@ -3,32 +3,30 @@ package import MessageFilters
 import RelayCore
 package import SDLProtocol
 
-/// Chooses entries by app, function, service, priority and a filter in words; everything empty lets all pass. Made
-/// from the configuration or a request to the control API, asked by `TrafficLog` and
-/// `MessageFilter`.
+/// Selects entries by app, function, service, priority and a filter text; if everything is empty, all pass.
+/// Made from the configuration or a request to the control API, applied by `TrafficLog` and `MessageFilter`.
 ///
-/// A log also shows entries that have no app, service or function to choose by: link events pass
-/// every filter but the priority, because the rest makes no sense without them. When functions are
-/// chosen by name, only RPCs and events are shown. A look back shows what was asked for and nothing
-/// else (`isStrict`).
+/// A log also shows entries that have no app, service or function to select by: link events pass every filter
+/// but the priority, because the rest makes no sense without them. When functions are selected by name, only
+/// RPCs and events are shown. A look back shows only what was asked for (`isStrict`).
 package struct TrafficFilter: Hashable, Sendable {
     /// App names, app IDs, or connections as "#1" or "1"; case does not matter.
     package private(set) var apps: Set<String>
     /// The connections among them.
     private var connections: Set<AppID>
-    /// Whether an entry that has no app, service or function fails a choice of those. An entry about
-    /// missed frames always passes: nobody knows what they were.
+    /// Whether a choice of apps, services or functions excludes entries that have none. An entry about missed
+    /// frames always passes: their contents are unknown.
     package var isStrict = false
     package var services: Set<ServiceType>
     package var minimumPriority: TrafficPriority
-    /// In the reader's own words. Each entry is judged by itself, when it comes: of a request nobody
-    /// knows yet whether it will fail.
+    /// The user's filter text. Each entry is judged by itself, when it comes: it is not known yet whether a
+    /// request will fail.
     package var expression = FilterExpression.everything
     private var shownFunctions: Set<FunctionID> = []
     private var hiddenFunctions: Set<FunctionID> = []
 
-    /// - Parameter functions: Names of the RPC specification, case does not matter; with "!" in
-    ///   front those are left out.
+    /// - Parameter functions: Names in the RPC specification, in any case; with a leading "!", those
+    ///   functions are left out.
     package init(
         apps: [String] = [], functions: [String] = [], services: Set<ServiceType> = [],
         minimumPriority: TrafficPriority = .debug
@@ -76,7 +74,7 @@ package struct TrafficFilter: Hashable, Sendable {
             || expression.accepts(FilteredEntry(entry, ring: nil)) == true
     }
 
-    /// What a filter that is written may name.
+    /// The names that a filter text may use.
     package static let names = FilterNames(functions: FunctionID.all.map(\.name))
 
     private func acceptsApp(of entry: TrafficEntry) -> Bool {
@@ -122,7 +120,7 @@ package struct TrafficFilterError: Error, Hashable, Sendable, CustomStringConver
 }
 
 extension FunctionID {
-    /// The function of that name, whatever its upper and lower case.
+    /// The function of that name, ignoring case.
     fileprivate init?(anyCase name: String) {
         let wanted = name.lowercased()
         guard let found = Self.all.first(where: { $0.name.lowercased() == wanted }) else {

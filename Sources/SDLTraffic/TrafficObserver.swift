@@ -1,25 +1,25 @@
-// From the tap to everybody who wants to know, off the event loop. What passes is decoded once:
+// From the tap to all consumers, off the event loop. The traffic is decoded once:
 //
 //     TapItem  →  TrafficDecoder  →  TrafficEntry  →  TrafficLog          lines of text or JSON
 //                                                     MessageRing         the latest entries, kept
 //                                                     TrafficStatistics   counts
 //                                                     TrafficAdvisor      advice; it feeds SessionFacts
 //
-// An observer sees what passes the tap, the decoder makes entries of it, and each consumer is named for what it
-// makes of those. relayd adds consumers of its own: its events and the line that systemd shows.
+// An observer sees the items of the tap, the decoder turns them into entries, and each consumer is named for
+// what it makes of those. relayd adds consumers of its own: its events and the line that systemd shows.
 
 package import NIOCore
 package import RelayCore
 package import SDLProtocol
 
-/// Looks at decoded traffic.
+/// Receives decoded traffic.
 package protocol TrafficConsumer: Sendable {
-    /// Entries arrive in order; the next batch waits until this one is done. Only a consumer that has
-    /// to wait for somebody, as the log does for its writer, needs to be asynchronous.
+    /// Entries arrive in order; the next batch waits until this one is done. Only a consumer that has to
+    /// wait, as the log does for its writer, needs to be asynchronous.
     func consume(_ entries: [TrafficEntry]) async
 }
 
-/// Decodes what passes the tap, once, and hands it to all consumers in turn.
+/// Decodes the items of the tap, once, and passes the entries to all consumers in turn.
 package actor TrafficObserver: FrameObserver {
     private var decoder: TrafficDecoder
     private let consumers: [any TrafficConsumer]
@@ -28,8 +28,8 @@ package actor TrafficObserver: FrameObserver {
     private var clockStep = ClockStep()
 
     /// - Parameters:
-    ///   - clock: The one that stamped the frames.
-    ///   - steadyClock: One that nobody can set.
+    ///   - clock: The clock that stamped the frames.
+    ///   - steadyClock: A monotonic clock.
     package init(
         limits: MessageAssembler.Limits = MessageAssembler.Limits(),
         validator: RPCValidator? = .builtIn,
@@ -55,7 +55,7 @@ package actor TrafficObserver: FrameObserver {
         } else {
             for item in items { decoder.receive(item, into: &entries) }
         }
-        // Only then: while something is queued, the answer that seems late may be in it.
+        // Only then: while items are queued, an answer that seems late may be among them.
         if items.isEmpty { decoder.advance(to: now, into: &entries) }
         if !entries.isEmpty {
             for consumer in consumers { await consumer.consume(entries) }

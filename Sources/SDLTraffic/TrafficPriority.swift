@@ -1,8 +1,7 @@
 import RelayCore
 import SDLProtocol
 
-/// How urgent an entry is, in syslog's levels as far as traffic needs them; used by filters,
-/// journald and colours.
+/// The urgency of an entry, in the syslog levels that traffic needs; used by filters, journald and colours.
 package enum TrafficPriority: Int, Hashable, Sendable, Comparable, CaseIterable {
     /// Heartbeats, and what is left of a goodbye.
     case debug

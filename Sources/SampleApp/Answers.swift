@@ -1,4 +1,4 @@
-// What the sample app makes of what the head unit says.
+// How the sample app handles what the head unit sends.
 
 import NIOCore
 import SDLProtocol
@@ -59,7 +59,7 @@ extension SampleApp {
         fail("the head unit ended the session")
     }
 
-    /// Versions before 5.3 give none.
+    /// Versions before 5.3 give no reason.
     private func reason(in frame: Frame) -> String {
         guard let document = ControlPayload(frame).document else { return "" }
         if let reason = document.string(ControlKey.reason) { return ": \(reason)" }
@@ -144,7 +144,7 @@ extension SampleApp {
         goOn()
     }
 
-    /// Requests that a head unit's policy may forbid to an app it does not know.
+    /// Requests that a head unit's policy may forbid an app that it does not know.
     private static let optional: Set<FunctionID> = [
         .listFiles, .setAppIcon, .subscribeVehicleData, .alert, .unsubscribeVehicleData,
     ]

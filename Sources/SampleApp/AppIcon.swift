@@ -1,8 +1,8 @@
 import NIOCore
 import SDLProtocol
 
-/// The sample app's icon: a 70 × 70 picture of a relay, two dots and the line between them. A real
-/// PNG, drawn and packed in code, so that no file has to be found.
+/// The sample app's icon: a 70 × 70 picture of a relay, two dots and the line between them. A real PNG, drawn and
+/// packed in code, so that no file is needed.
 enum AppIcon {
     static let fileName = "relayd-sample.png"
     private static let size = 70

@@ -1,26 +1,25 @@
 package import NIOCore
 package import SDLProtocol
 
-/// An app made of code, for demos and as a probe of head units and of the relay: connects,
-/// registers, shows text, uploads an icon, subscribes to vehicle data, leaves. Wrapped by
-/// `SampleAppHandler` for `relayctl sample-app`, and called by tests.
+/// An app implemented in code, for demos and as a probe of head units and of the relay: connects, registers, shows
+/// text, uploads an icon, subscribes to vehicle data, leaves. Wrapped by `SampleAppHandler` for `relayctl
+/// sample-app`, and called by tests.
 ///
-/// A value without sockets or clocks: whoever owns it tells it what happened and when, sends the
-/// frames that come out and shows the lines. It works through `Step` from top to bottom and is over
-/// when `outcome` is set.
+/// A value without sockets or clocks: its owner tells it what happened and when, sends the frames that come out and
+/// shows the lines. It works through `Step` from top to bottom and has ended when `outcome` is set.
 package struct SampleApp: Sendable {
-    /// How it ended.
+    /// How the app ended.
     package enum Outcome: Hashable, Sendable {
         case finished
-        /// Why not, in a sentence that names the request and the result code.
+        /// Why the app failed, in a sentence that names the request and the result code.
         case failed(String)
     }
 
-    /// What an event leads to.
+    /// The result of an event.
     package struct Output: Sendable {
-        /// To be sent, in this order.
+        /// Frames to send, in this order.
         package var frames: [Frame] = []
-        /// To be shown, one per line.
+        /// Lines to show.
         package var lines: [String] = []
     }
 
@@ -49,7 +48,7 @@ package struct SampleApp: Sendable {
 
     package let configuration: Configuration
     package internal(set) var outcome: Outcome?
-    /// Where the app stands; nil before the connection.
+    /// The current step; nil before the connection.
     package internal(set) var step: Step?
     /// When `advance` has to be called next; nil while there is nothing to wait for.
     package internal(set) var nextDeadline: NIODeadline?
@@ -58,7 +57,7 @@ package struct SampleApp: Sendable {
     var assembler = MessageAssembler()
     var sentMessages: UInt32 = 0
     var correlationID: Int32 = 0
-    /// The request an answer is awaited for.
+    /// The request whose answer is awaited.
     var awaited: FunctionID?
     var hmiLevel: HMILevel?
     var receivedVehicleData = 0
@@ -86,7 +85,7 @@ package struct SampleApp: Sendable {
         perform(at: now) { $0.receive(frame) }
     }
 
-    /// Gives up waiting when the time has come.
+    /// Stops waiting once the deadline has passed.
     package mutating func advance(to now: NIODeadline) -> Output {
         perform(at: now) { app in
             guard let deadline = app.nextDeadline, deadline <= now else { return }
@@ -102,7 +101,7 @@ package struct SampleApp: Sendable {
         }
     }
 
-    /// The connection is gone.
+    /// Fails, because the connection is gone.
     package mutating func disconnected() -> Output {
         perform(at: now) { app in
             app.fail("the connection was closed while the app waited for \(app.waitsFor)")
@@ -134,7 +133,7 @@ package struct SampleApp: Sendable {
         fail("waited \(patience.components.seconds) s for \(waitsFor), and it did not come\(hint)")
     }
 
-    /// What the app waits for, in words.
+    /// What the app is waiting for, in words.
     private var waitsFor: String {
         switch step {
         case .startService, nil: "the answer to StartService"
@@ -147,21 +146,21 @@ package struct SampleApp: Sendable {
 }
 
 extension SampleApp {
-    /// Who the app is and how patient.
+    /// The app's identity and its patience.
     package struct Configuration: Hashable, Sendable {
         package var name = "relayd sample"
         package var appID = "relayd-sample"
-        /// Of AppHMIType.
+        /// Values of AppHMIType.
         package var hmiTypes = ["DEFAULT"]
         /// Stay registered until `leave` instead of leaving at the end.
         package var stays = false
         /// Do nothing between registering and `Step.stay`.
         package var isIdle = false
-        /// For any answer; slow head units have taken 14 s for a StartServiceACK.
+        /// Patience for any answer; slow head units have taken 14 s for a StartServiceACK.
         package var patience: Duration = .seconds(20)
-        /// For the next vehicle data: a head unit sends only what has changed, and the car may be parked.
+        /// Patience for the next vehicle data: a head unit sends only what has changed, and the car may be parked.
         package var vehicleDataPatience: Duration = .seconds(5)
-        /// For a user to find the app on the head unit's screen.
+        /// Patience for a user to find the app on the head unit's screen.
         package var activationPatience: Duration = .seconds(120)
 
         package init() {}

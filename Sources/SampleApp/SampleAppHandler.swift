@@ -18,8 +18,8 @@ package final class SampleAppHandler: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - show: Called with each line of progress, on the event loop.
-    ///   - outcome: Succeeds when the app is done, one way or the other.
-    ///   - stays: Called once, on the event loop, when the app has done all but leave.
+    ///   - outcome: Succeeds when the app has ended, whether it finished or failed.
+    ///   - stays: Called once, on the event loop, when only leaving is left for the app to do.
     package init(
         _ app: SampleApp, outcome: EventLoopPromise<SampleApp.Outcome>,
         stays: @escaping () -> Void = {}, show: @escaping (String) -> Void
@@ -30,7 +30,7 @@ package final class SampleAppHandler: ChannelInboundHandler {
         self.show = show
     }
 
-    /// Ends a stay, politely. On the event loop.
+    /// Ends a stay in an orderly way. To be called on the event loop.
     package func leave() {
         guard let context else { return }
         act(app.leave(at: context.eventLoop.now), context: context)

@@ -1,4 +1,4 @@
-// The sample app's frames: numbers them and keeps them within what head units take.
+// The sample app's frames: numbers them and keeps them within what head units accept.
 
 import NIOCore
 import SDLProtocol
@@ -6,16 +6,16 @@ import SDLProtocol
 extension SampleApp {
     /// Highest protocol version the app speaks.
     static let protocolVersion = "5.4.1"
-    /// Scalars shown of a line; those of a head unit that means well have under 200.
+    /// Unicode scalars shown of a line; lines from well-behaved head units have under 200.
     static let lineLimit = 500
 
-    /// The head unit's words are in it, and it is shown on a terminal.
+    /// Makes the line printable: it contains text from the head unit, and is shown on a terminal.
     mutating func say(_ line: String) {
         output.lines.append(PrintableText.string(line, limit: Self.lineLimit))
     }
 
-    /// Travels with a v1 header, as the app cannot know yet what the head unit speaks (SDL protocol
-    /// spec, "Version Negotiation").
+    /// Sends StartService with a v1 header, as the app cannot know yet which version the head unit speaks (SDL
+    /// protocol spec, "Version Negotiation").
     mutating func sendStartService() {
         let document: BSONDocument = [ControlKey.protocolVersion: .string(Self.protocolVersion)]
         output.frames.append(
@@ -34,7 +34,7 @@ extension SampleApp {
                 messageID: sentMessages))
     }
 
-    /// Sends a request, whose response `receiveResponse` waits for.
+    /// Sends a request; `receiveResponse` waits for its response.
     mutating func request(
         _ function: FunctionID, _ parameters: String = "{}", bulk: ByteBuffer? = nil
     ) {
@@ -57,7 +57,7 @@ extension SampleApp {
         }
     }
 
-    /// Largest payload of a frame, by the strictest reading of the MTU (SDL protocol spec, "MTU").
+    /// Largest payload of a frame, by the strictest interpretation of the MTU (SDL protocol spec, "MTU").
     var maximumPayloadBytes: Int {
         switch session?.version ?? 1 {
         case 1, 2: return 1011

@@ -1,4 +1,4 @@
-// What the sample app says in each step, and how it goes on from one to the next.
+// What the sample app sends in each step, and how it goes on from one to the next.
 
 import NIOCore
 import SDLProtocol
@@ -95,7 +95,7 @@ extension SampleApp {
         """
     }
 
-    /// Sends the icon, or the next piece of it when the head unit takes small frames only.
+    /// Sends the icon, or the next piece of it when the head unit accepts only small frames.
     mutating func uploadNextChunk() {
         guard session?.version != 1 else {
             say("protocol 1 cannot carry files: no icon")
@@ -111,7 +111,7 @@ extension SampleApp {
             fail("the head unit's frames are too small for PutFile")
             return
         }
-        // The first chunk announces the whole file, the others themselves.
+        // The first chunk announces the length of the whole file, the others their own.
         let length = uploadedBytes == 0 ? icon.readableBytes : count
         let parameters = """
             {"syncFileName":"\(AppIcon.fileName)","fileType":"GRAPHIC_PNG",\
@@ -125,7 +125,7 @@ extension SampleApp {
     /// Room for the parameters of PutFile above, whose numbers have at most ten digits.
     private static let putFileJSONBytes = 200
 
-    /// Goes on with the file or the next step when a chunk has been taken.
+    /// Goes on with the file or the next step when the head unit has accepted a chunk.
     mutating func chunkTaken() {
         if uploadedBytes < icon.readableBytes {
             begin(.uploadIcon)

@@ -1,8 +1,8 @@
 import CFiles
 
-/// The scenarios that travel inside the programs (config/scenarios).
+/// The scenarios embedded in the programs (config/scenarios).
 package struct ReadyScenario: Sendable {
-    /// As it is called on the command line: the name of its file, without ".yaml".
+    /// Its name on the command line: the name of its file, without ".yaml".
     package let name: String
     package let text: String
 

@@ -1,17 +1,17 @@
 package import ControlAPI
 package import YAML
 
-/// A dialogue with apps and their head unit, written down as steps: what is waited for, what has to be in
-/// it, and what relayd does then. `ScenarioReader` makes it of YAML, `ScenarioRun` follows it.
+/// A dialogue with apps and their head unit, written as steps: which messages to wait for, what they have
+/// to contain, and what relayd then does. `ScenarioReader` reads it from YAML, `ScenarioRun` runs it.
 /// Documentation/scenarios.md describes the language for people.
 package struct Scenario: Sendable, Equatable {
     package var name: String
-    /// What it is about, in a sentence or two.
+    /// A description, in a sentence or two.
     package var about: String?
     package var apps: [App]
-    /// Values that whoever runs it may change, by name.
+    /// Values that may be changed for a run, by name.
     package var variables: [String: AnyJSON]
-    /// How long all of it may take.
+    /// How long the whole scenario may take.
     package var limit: Duration
     package var steps: [Step]
 
@@ -20,9 +20,9 @@ package struct Scenario: Sendable, Equatable {
     /// An app that has a name in the scenario.
     package struct App: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
-            /// It connects by itself; its name or app ID has this in it. "*" is any app.
+            /// It connects by itself; its name or app ID contains this. "*" is any app.
             case connects(String)
-            /// The sample app, which is run beside the scenario.
+            /// The sample app, which is run alongside the scenario.
             case sample(name: String, appID: String)
             /// relayd itself is the app.
             case own(name: String, appID: String?, hmiTypes: [String])
@@ -34,10 +34,10 @@ package struct Scenario: Sendable, Equatable {
     }
 
     package struct Step: Sendable, Equatable {
-        /// Counts all steps of the scenario from 1, as they are written.
+        /// Number among all steps of the scenario, in the order written, from 1.
         package var number: Int
         package var place: YAMLPlace
-        /// What it is called in reports; nil for its own words.
+        /// Its name in reports; nil for its own words.
         package var title: String?
         /// Role of the app it is about.
         package var app: String?
@@ -47,15 +47,16 @@ package struct Scenario: Sendable, Equatable {
     package indirect enum Content: Sendable, Equatable {
         /// The next message that the filter accepts must pass the checks.
         case wait(Wanted)
-        /// Some message within the time must pass filter and checks.
+        /// A message within the time must pass filter and checks.
         case expect(Wanted)
-        /// No such message for this time.
+        /// No such message may come for this time.
         case never(filter: ScenarioText, time: ScenarioText)
         /// The next request that the filter accepts is answered by relayd.
         case answer(Answer)
         case inject(Said)
         case send(Said, result: ScenarioText?, answer: Wanted)
-        /// A fault rule, until it is removed or the scenario ends. Filter nil: of the link.
+        /// A fault rule, until it is removed or the scenario ends. If the filter is nil, it is for
+        /// the link.
         case fault(filter: ScenarioText?, action: ScenarioText, name: String?)
         case remove(String)
         case disconnect
@@ -63,10 +64,10 @@ package struct Scenario: Sendable, Equatable {
         case repetition(over: ScenarioText, variable: String?, steps: [Step])
     }
 
-    /// A message that is waited for.
+    /// A message to wait for.
     package struct Wanted: Sendable, Equatable {
         package var filter: ScenarioText
-        /// Nil for what is usual.
+        /// Nil for the default.
         package var time: ScenarioText?
         package var checks: [ScenarioCheck]
         package var captures: [Capture]
@@ -81,12 +82,12 @@ package struct Scenario: Sendable, Equatable {
         package var request: Wanted
         package var result: ScenarioText
         package var info: ScenarioText?
-        /// Parameters besides result code and info; then the head unit gets the request, and its answer is
-        /// what is replaced.
+        /// Parameters besides result code and info; then a rule drops the request, and relayd sends the
+        /// response.
         package var parameters: AnyJSON?
     }
 
-    /// An RPC that relayd says.
+    /// An RPC that relayd sends.
     package struct Said: Sendable, Equatable {
         /// An RPC, or a short form of `relayctl inject` with its words.
         package var words: ScenarioText
@@ -95,14 +96,14 @@ package struct Scenario: Sendable, Equatable {
 }
 
 extension Scenario.Step {
-    /// A rule about messages, which may be in force before there is an app.
+    /// Whether it is a rule about messages, which may be in force before there is an app.
     var isFault: Bool {
         if case .fault(_?, _, _) = content { true } else { false }
     }
 }
 
 extension Scenario.Content {
-    /// The key that the step has in YAML.
+    /// The key of the step in YAML.
     package var verb: String {
         switch self {
         case .wait: "wait"
@@ -121,10 +122,10 @@ extension Scenario.Content {
 }
 
 extension Scenario.Step {
-    /// What it does, in a line.
+    /// What it does, in one line.
     package var summary: String { title ?? words }
 
-    /// As it is written, without what is under it.
+    /// The step as written, without the lines under it.
     package var words: String {
         let of = app.map { " (\($0))" } ?? ""
         switch content {
@@ -144,16 +145,16 @@ extension Scenario.Step {
     }
 }
 
-/// Bounds of scenarios, which may come from anybody.
+/// Bounds for scenarios, which may come from anybody.
 package enum ScenarioLimits {
-    /// The ready ones have 2 KB; one made of a long recording has some hundred.
+    /// The ready scenarios have 2 KB; one made from a long recording has some hundred.
     package static let fileBytes = 1 << 20
     static let yamlDepth = 32
     static let yamlNodes = 100_000
     static let steps = 5000
     static let repeatDepth = 4
     static let times = 10_000
-    /// Steps that are taken in all, repetitions counted.
+    /// Steps run in total, including repetitions.
     static let stepsTaken = 100_000
     static let apps = 32
     static let variables = 200
@@ -163,10 +164,10 @@ package enum ScenarioLimits {
     static let wordBytes = 64
     /// Any other text.
     static let textScalars = 10_000
-    /// The longest time that a step or a scenario may take.
+    /// The longest time a step or a scenario may take.
     package static let longest = Duration.seconds(24 * 3600)
-    /// Messages that are kept until a step has looked at them.
+    /// Messages kept until a step has examined them.
     static let messages = 20_000
-    /// Problems that are told.
+    /// Problems reported.
     static let problems = 50
 }

@@ -1,10 +1,11 @@
 package import ControlAPI
 import MessageFilters
 
-/// What one value of a message has to be.
+/// The tests for one value of a message.
 package struct ScenarioCheck: Sendable, Equatable {
     package enum Test: Sendable, Equatable {
-        /// The value; of an object the members that are named, of a list each element.
+        /// Equal to the value. For an object, only the named members are compared; for a list, each
+        /// element.
         case equals(AnyJSON)
         case not(AnyJSON)
         case contains(ScenarioText)
@@ -25,16 +26,16 @@ package struct ScenarioCheck: Sendable, Equatable {
     ]
 }
 
-/// A value that is not what it has to be.
+/// A value that fails a test.
 package struct ScenarioMismatch: Sendable, Equatable {
     package var path: String
     package var expected: String
-    /// Nil when the value is not there.
+    /// Nil if the value is missing.
     package var found: String?
 }
 
 extension ScenarioCheck {
-    /// What is wrong; empty when nothing is.
+    /// The failed tests; empty if there are none.
     ///
     /// - Parameters:
     ///   - root: Parameters, or the message for a path into it.
@@ -100,7 +101,7 @@ extension ScenarioCheck {
         differences(wanted, found, "").isEmpty
     }
 
-    /// Of objects, members that are not named do not count.
+    /// For objects, only the members named in `wanted` are compared.
     private static func differences(
         _ wanted: AnyJSON, _ found: AnyJSON, _ path: String
     ) -> [ScenarioMismatch] {
@@ -129,7 +130,7 @@ extension ScenarioCheck {
 }
 
 extension AnyJSON {
-    /// Of numbers only; text of digits is text.
+    /// Only for numbers; text that consists of digits is text.
     var asNumber: Double? {
         switch self {
         case .integer(let integer): Double(integer)
@@ -138,7 +139,7 @@ extension AnyJSON {
         }
     }
 
-    /// For people: JSON in a line, cut at 200 characters.
+    /// For people: JSON on one line, cut at 200 characters.
     package var shown: String {
         let text = compact
         return text.count <= 200 ? text : text.prefix(200) + "…"

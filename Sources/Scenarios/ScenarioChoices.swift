@@ -1,7 +1,7 @@
 package import ControlAPI
 import DidYouMean
 
-// What whoever runs a scenario may choose: which app it is about, and values of its variables.
+// What may be chosen for a run of a scenario: its app, and values of its variables.
 
 /// Why a choice cannot be made, in words for people.
 package struct ScenarioChoiceError: Error, Sendable, Equatable {
@@ -28,7 +28,7 @@ extension Scenario {
         apps[index].kind = .connects(name)
     }
 
-    /// A value for one of its variables.
+    /// Parses a value for one of its variables.
     ///
     /// - Parameter text: "NAME=VALUE".
     package func value(

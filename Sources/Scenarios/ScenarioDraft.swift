@@ -1,14 +1,14 @@
 import ControlAPI
 import SDLProtocol
 
-/// Makes a scenario of a recording, for a person to go on with: the requests of its apps are waited for,
-/// those that the head unit refused are answered in the same way, and what a driver did is injected.
-/// `relayctl scenario from TRACE` calls it.
+/// Makes a scenario from a recording, for a person to complete: it waits for the requests of the
+/// recorded apps, refuses those that the head unit refused, and injects what the driver did. `relayctl
+/// scenario from TRACE` calls it.
 package struct ScenarioDraft {
     private struct Step {
         /// Lines of YAML, without their indentation.
         var lines: [String]
-        /// Of a request: how it is answered if it was refused.
+        /// For a request: the filter used to answer it if it was refused.
         var filter: String?
         var role: String?
     }
@@ -26,16 +26,16 @@ package struct ScenarioDraft {
     private var leftOut = 0
     private var hasLostLink = false
 
-    /// Values of one message that are checked.
+    /// Maximum number of values checked in one message.
     private static let checks = 6
-    /// Requests that are waited for in the recording.
+    /// Maximum number of requests of the recording whose responses are awaited at a time.
     private static let openRequests = 1000
-    /// What differs in each run.
+    /// Parameters that differ in each run.
     private static let volatile: Set<String> = [
         "hashID", "crc", "offset", "length", "deviceInfo", "syncMsgVersion", "cancelID",
         "requestedTime",
     ]
-    /// What comes from the driver, and not from the head unit itself.
+    /// Notifications caused by the driver, not by the head unit itself.
     private static let driven: Set<String> = [
         "OnCommand", "OnTouchEvent", "OnKeyboardInput", "OnLanguageChange", "OnButtonPress",
     ]
@@ -45,7 +45,7 @@ package struct ScenarioDraft {
         self.source = source
     }
 
-    /// Steps so far.
+    /// Number of steps so far.
     package var count: Int { steps.count }
 
     package mutating func add(_ message: ScenarioMessage) {
@@ -66,7 +66,7 @@ package struct ScenarioDraft {
     // MARK: Steps
 
     private mutating func add(_ step: Step) {
-        // Half of what may be read, so that a person can add some.
+        // Half of the steps allowed, so that a person can add some.
         guard steps.count < ScenarioLimits.steps / 2 else {
             leftOut += 1
             return
@@ -102,7 +102,8 @@ package struct ScenarioDraft {
         }.prefix(Self.checks).map { $0 }
     }
 
-    /// A request that was refused is refused again, whatever the head unit would say.
+    /// A request that was refused in the recording is refused again, whatever the head unit would
+    /// answer.
     private mutating func addResponse(_ message: ScenarioMessage) {
         guard let app = message.app, let correlation = message.correlationID,
             let index = requests.removeValue(forKey: Request(app: app, correlationID: correlation)),
@@ -150,7 +151,7 @@ package struct ScenarioDraft {
         return "press \(id)\(long)"
     }
 
-    /// An app is known by its name; RegisterAppInterface tells it.
+    /// An app is identified by its name, which RegisterAppInterface contains.
     private mutating func role(of message: ScenarioMessage) -> String? {
         var name = message.appName
         if name == nil, case .object(let members) = message.root(ofMessage: false),
@@ -197,7 +198,7 @@ package struct ScenarioDraft {
         return text
     }
 
-    /// A word as it is, other text in quotes.
+    /// A plain word unquoted, other text in quotes.
     private static func quoted(_ text: String) -> String {
         let isWord =
             text.utf8.first.map { (0x41...0x5A).contains($0 & 0xDF) } ?? false
@@ -205,13 +206,14 @@ package struct ScenarioDraft {
                 (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || $0 == 0x5F
                     || $0 == 0x2D
             }
-        // Words that YAML takes for something else.
+        // Words with a special meaning in YAML.
         let special = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
         return isWord && !special.contains(text.lowercased())
             ? text : inQuotes(text)
     }
 
-    /// As YAML writes text with anything in it. Not as JSON does: libyaml takes no halves of surrogate pairs.
+    /// The text in YAML quotes, whatever it contains. Not escaped as in JSON: libyaml does not accept halves
+    /// of surrogate pairs.
     private static func inQuotes(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

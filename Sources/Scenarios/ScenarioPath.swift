@@ -1,8 +1,8 @@
 import ControlAPI
 
-/// Where a value stands in the parameters of an RPC: `softButtons[0].text`; `softButtons[*].softButtonID`
-/// is a list of all; `message.latency_ms` is a field of the message itself, as `relayctl tail --json`
-/// shows it.
+/// Where a value is in the parameters of an RPC: `softButtons[0].text`; `softButtons[*].softButtonID` is
+/// a list of all; `message.latency_ms` is a field of the message itself, as `relayctl tail --json` shows
+/// it.
 package struct ScenarioPath: Sendable, Hashable, CustomStringConvertible {
     package enum Step: Sendable, Hashable {
         case name(String)
@@ -11,13 +11,13 @@ package struct ScenarioPath: Sendable, Hashable, CustomStringConvertible {
     }
 
     package var steps: [Step]
-    /// Of the message, not of its parameters.
+    /// Whether it is a path into the message, not into its parameters.
     package var isOfMessage: Bool
 
-    /// The specification nests five deep.
+    /// The specification nests five levels deep.
     private static let maximumSteps = 32
 
-    /// - Returns: Nil when the text is no path.
+    /// - Returns: Nil if the text is not a path.
     package init?(_ text: String) {
         var steps: [Step] = []
         var rest = text[...]
@@ -62,7 +62,7 @@ package struct ScenarioPath: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// The value in there; nil when there is none.
+    /// The value at this path; nil if there is none.
     func value(in root: AnyJSON) -> AnyJSON? { Self.value(steps[...], in: root) }
 
     private static func value(_ steps: ArraySlice<Step>, in value: AnyJSON) -> AnyJSON? {

@@ -9,7 +9,7 @@ package struct ScenarioText: Sendable, Hashable, CustomStringConvertible {
     }
 
     package var pieces: [Piece]
-    /// As it was written.
+    /// The text as written.
     package let description: String
 
     /// - Throws: `ScenarioTextError`.
@@ -35,7 +35,7 @@ package struct ScenarioText: Sendable, Hashable, CustomStringConvertible {
         if !rest.isEmpty || pieces.isEmpty { pieces.append(.text(String(rest))) }
     }
 
-    /// What has no variables.
+    /// Text without variables.
     package init(fixed text: String) {
         (pieces, description) = ([.text(text)], text)
     }
@@ -50,7 +50,8 @@ package struct ScenarioText: Sendable, Hashable, CustomStringConvertible {
 
     /// The text with its variables filled in.
     ///
-    /// - Parameter isFilter: A value with more than letters and digits is put into quotes.
+    /// - Parameter isFilter: Quotes empty values, and those with other characters than letters, digits,
+    ///   "_", "." and "-".
     func filled(_ values: [String: AnyJSON], isFilter: Bool = false) throws(ScenarioTextError)
         -> String
     {
@@ -69,7 +70,8 @@ package struct ScenarioText: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// What the text stands for: of one that is a variable and nothing else its value, whatever its type.
+    /// The value of the text. A text that is only a variable has that variable's value, whatever its
+    /// type.
     func value(_ values: [String: AnyJSON]) throws(ScenarioTextError) -> AnyJSON {
         if pieces.count == 1, case .variable(let name)? = pieces.first {
             return try Self.value(name, values)
@@ -106,7 +108,8 @@ package struct ScenarioTextError: Error, Sendable, Hashable {
 }
 
 extension AnyJSON {
-    /// Strings in it with their variables filled in; one that is a variable alone becomes its value.
+    /// The value with the variables in its strings filled in; a string that is only a variable
+    /// becomes its value.
     func filled(_ values: [String: AnyJSON]) throws(ScenarioTextError) -> AnyJSON {
         switch self {
         case .object(let members):
@@ -140,12 +143,12 @@ extension AnyJSON {
         }
     }
 
-    /// As it stands in a text: of a string the string.
+    /// Its form inside a text: a string is used as it is.
     package var plainText: String {
         if case .string(let text) = self { text } else { compact }
     }
 
-    /// JSON in a line, with sorted keys.
+    /// JSON on one line, with sorted keys.
     package var compact: String {
         (try? APICoding.encodeLine(self)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }

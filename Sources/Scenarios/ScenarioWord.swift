@@ -19,7 +19,7 @@ enum ScenarioWord {
     /// Milliseconds of a unit.
     private static let units: [String: Double] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000]
 
-    /// "500ms", "1.5s", "2m", "1h", from 0 to 24 h; nil for the rest.
+    /// "500ms", "1.5s", "2m", "1h", from 0 to 24 h; nil for anything else.
     static func time(_ text: String) -> Duration? {
         let number = text.prefix { ("0"..."9").contains($0) || $0 == "." }
         let unit = text[number.endIndex...].drop { $0 == " " }
@@ -44,7 +44,7 @@ enum ScenarioWord {
 }
 
 extension ScenarioWord {
-    /// A message of somebody else's on one line.
+    /// A message from elsewhere, on one line.
     static func line(_ text: String) -> String {
         PrintableText.string(
             text.split(whereSeparator: \.isNewline).joined(separator: " "), limit: 500)

@@ -1,4 +1,4 @@
-// What can be chosen about the simulated head unit, by code or in the address `sim:?option=value`.
+// The options of the simulated head unit, set in code or in the address `sim:?option=value`.
 
 package import SDLProtocol
 
@@ -9,12 +9,12 @@ extension SimulatedAccessory {
         package var protocolVersion = SDLVersion(5, 4, 0)
         /// The `mtu` of StartServiceACK in bytes; sdl_core ships with 131,072.
         package var mtu: Int64 = 131_072
-        /// From registration to HMI level FULL, in place of a user who picks the app; nil: never.
+        /// Time from registration to HMI level FULL, in place of a user who picks the app; nil: never.
         package var activationDelay: Duration? = .milliseconds(100)
-        /// Between two OnVehicleData of a subscriber; nil: values can be read, but none are sent.
+        /// Time between two OnVehicleData to a subscriber; nil: values can be read, but none are sent.
         package var vehicleDataInterval: Duration? = .seconds(1)
-        /// Accepts what the RPC specification or the state of the session forbids, and picks for
-        /// the user at once: the first choice, the slider's position.
+        /// Accepts what the RPC specification or the state of the session forbids, and picks for the user at once:
+        /// the first choice, the slider's position.
         package var isLenient = false
         /// Vehicle maker and model, as apps see them.
         package var make = "relayd"
@@ -23,7 +23,7 @@ extension SimulatedAccessory {
         package init() {}
     }
 
-    /// Why an option of the address cannot be used, and what can.
+    /// Why an option of the address cannot be used, and what can be used instead.
     package struct OptionError: Error, Hashable, Sendable, CustomStringConvertible {
         package var message: String
         package var description: String { message }
@@ -31,8 +31,8 @@ extension SimulatedAccessory {
 }
 
 extension SimulatedAccessory.Configuration {
-    /// `mtu` has room for the largest control frame (it cannot be split), and is at most what
-    /// sdl_core allows.
+    /// `mtu` must have room for the largest control frame, which cannot be split, and is at most what sdl_core
+    /// allows.
     static let mtuRange: ClosedRange<Int64> = 512...131_072
     /// Shorter intervals are a load test, longer ones look like a head unit that hangs.
     static let intervalRange: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -61,7 +61,7 @@ extension SimulatedAccessory.Configuration {
             guard let version = SDLVersion(text: text), (1...5).contains(version.major) else {
                 throw invalid("protocol", text, expected: "1 to 5, or a full version like 5.4.0")
             }
-            // A bare 5 means all that is spoken of it.
+            // A bare 5 means the newest 5.x that is spoken.
             configuration.protocolVersion = text == "5" ? SDLVersion(5, 4, 0) : version
         },
         "mtu": { (configuration, text) throws(OptionError) in
@@ -110,8 +110,8 @@ extension SimulatedAccessory.Configuration {
         },
     ]
 
-    /// Bytes of `make` and `model`: StartServiceACK has to stay below 1011 bytes, or iOS apps
-    /// drop it (SDL protocol spec, "MTU").
+    /// The most bytes of `make` and `model`: StartServiceACK has to stay below 1011 bytes, or iOS apps drop it (SDL
+    /// protocol spec, "MTU").
     static let nameBytes = 100
 
     private static func name(

@@ -1,31 +1,30 @@
 package import NIOCore
 package import SDLProtocol
 
-/// A head unit made of code, as it looks from one link: frames in, frames out. Wrapped by
+/// A head unit implemented in code, as seen from one link: frames in, frames out. Wrapped by
 /// `SimulatedAccessoryHandler` for the `sim:` link, and called directly by tests.
 ///
-/// A value without sockets or clocks: whoever owns it passes frames and the time in and sends the
-/// frames that come out. It behaves like sdl_core where that is known, and needs nothing from a
-/// user: apps are activated on their own (see `Configuration.activationDelay`), and what waits for
-/// a touch ends as if nobody touched it.
+/// A value without sockets or clocks: its owner passes frames and the time in and sends the frames that come out.
+/// It behaves like sdl_core where that is known, and needs no user: apps are activated on their own (see
+/// `Configuration.activationDelay`), and whatever waits for a touch ends as if nothing was touched.
 ///
-/// Only one app is on the screen at a time: an app that is activated gets FULL, and the others make
-/// room (see `HMIState`). When the app on the screen leaves, none takes its place.
+/// Only one app is on the screen at a time: an activated app gets FULL, and the others make room (see `HMIState`).
+/// When the app on the screen leaves, none takes its place.
 package struct SimulatedAccessory: Sendable {
     package let configuration: Configuration
-    /// What came and went since the link was opened.
+    /// Counts of frames and messages since the link was opened.
     package internal(set) var counters = Counters()
 
-    /// Sessions by ID; an ID is free again at once after its end, as in sdl_core.
+    /// Sessions by ID; an ID is free again as soon as its session has ended, as in sdl_core.
     var sessions: [UInt8: Session] = [:]
-    /// What apps stored, by app ID: persistent files outlive a registration.
+    /// Files stored by apps, by app ID: persistent files outlive a registration.
     var files: [String: FileStore] = [:]
-    /// What covers the screen; there is room for one.
+    /// The request that covers the screen; there is room for one.
     var overlay: Overlay?
-    /// What is being said, and what is to be said after it.
+    /// The text being spoken, and those to be spoken after it.
     var speeches: [Speech] = []
     var vehicle = Vehicle()
-    /// When subscribers get data next; nil while nobody is subscribed, so that nothing wakes up.
+    /// When subscribers next get data; nil while there are none, so that nothing wakes up.
     var vehicleDataDue: NIODeadline?
 
     /// The time of the event being handled.
@@ -33,7 +32,7 @@ package struct SimulatedAccessory: Sendable {
     private var outbox: [Frame] = []
     var generator: any RandomNumberGenerator & Sendable
 
-    /// - Parameter generator: Where hash IDs come from; tests pass a seeded one.
+    /// - Parameter generator: The source of hash IDs; tests pass a seeded one.
     package init(
         configuration: Configuration = Configuration(),
         generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
@@ -76,7 +75,7 @@ package struct SimulatedAccessory: Sendable {
         return earliest
     }
 
-    /// The link is gone, and with it all sessions. Persistent files stay.
+    /// Ends all sessions, because the link is gone. Persistent files stay.
     package mutating func disconnected() {
         for id in sessions.keys.sorted() { removeSession(id) }
         outbox = []
@@ -85,7 +84,7 @@ package struct SimulatedAccessory: Sendable {
     /// IDs of the running sessions, lowest first.
     package var sessionIDs: [UInt8] { sessions.keys.sorted() }
 
-    /// The app registered in a session, nil before and after.
+    /// The app registered in a session; nil before and after.
     package func app(inSession id: UInt8) -> RegisteredApp? { sessions[id]?.app }
 
     // MARK: Sending
@@ -106,11 +105,11 @@ extension SimulatedAccessory {
     package struct Counters: Hashable, Sendable {
         package var framesReceived: UInt64 = 0
         package var framesSent: UInt64 = 0
-        /// Frames of sessions that do not run, or of services that were not started.
+        /// Frames of sessions that are not running, or of services that were not started.
         package var unexpectedFrames: UInt64 = 0
-        /// Messages whose frames or RPC header do not fit together.
+        /// Messages whose frames or RPC header do not match.
         package var malformedMessages: UInt64 = 0
-        /// Audio and video data of all sessions, thrown away after counting.
+        /// Audio and video data of all sessions, discarded after counting.
         package var audio = StreamCount()
         package var video = StreamCount()
     }

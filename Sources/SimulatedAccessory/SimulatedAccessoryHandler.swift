@@ -4,8 +4,8 @@ import SDLProtocol
 /// Runs a `SimulatedAccessory` on a channel's event loop: bytes in, bytes out, one timer. The
 /// `sim:` link and tests use it.
 ///
-/// Like sdl_core it skips bytes that are not a frame, and closes the channel when that happens too
-/// often. When the app side does not read, it stops reading too.
+/// Like sdl_core it skips bytes that are not a frame, and closes the channel when that happens too often. When the
+/// app side does not read, the handler stops reading too.
 package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundIn = ByteBuffer
@@ -15,9 +15,9 @@ package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
     static let maximumGarbageOccurrences = 10
     static let garbageWindow = TimeAmount.seconds(1)
 
-    /// The head unit; for tests to look into, on the channel's event loop.
+    /// The head unit; tests examine it, on the channel's event loop.
     package private(set) var accessory: SimulatedAccessory
-    /// Runs of bytes that were no frame.
+    /// How often a run of bytes was no frame.
     package private(set) var garbageOccurrences = 0
 
     private var decoder = FrameDecoder(rules: .fromApp(), recovery: .resynchronise)
@@ -63,7 +63,7 @@ package final class SimulatedAccessoryHandler: ChannelDuplexHandler {
         timer = nil
     }
 
-    /// Frames of running sessions are believed sooner when the decoder looks for the next frame.
+    /// Lets the decoder accept frames of running sessions sooner when it looks for the next frame.
     private func updateKnownSessions() {
         var known = SessionSet()
         for id in accessory.sessionIDs { known.insert(id) }

@@ -1,18 +1,17 @@
 package import NIOCore
 package import OpenXCProtocol
 
-/// A vehicle interface with its vehicle, made of code: measurements of a drive, and answers to commands
-/// and diagnostic requests as firmware 8.2.1 gives them. Values on manual time; who runs it brings bytes
-/// and the time, and sends what comes back.
+/// A vehicle interface with its vehicle, implemented in code: measurements of a drive, and answers to commands and
+/// diagnostic requests as firmware 8.2.1 gives them. A value on manual time: its owner passes bytes and the time
+/// in, and sends what comes back.
 package struct SimulatedVehicle: Sendable {
-    /// Whole messages in the order in which they are sent, each by itself, since an interface that is full
-    /// drops whole ones.
+    /// Whole messages in the order in which they are sent, each by itself, since a full interface drops whole ones.
     package typealias Output = [[UInt8]]
 
     private let configuration: Configuration
     private var input = CommandInput()
     private(set) package var format: PayloadFormat
-    /// For tests: what it says follows from this.
+    /// Exposed for tests: the measurements follow from it.
     private(set) package var drive = Drive()
     private var signals = Signals()
     private var diagnostics = DiagnosticQueue()
@@ -20,26 +19,26 @@ package struct SimulatedVehicle: Sendable {
     private var passthrough: Set<Int32> = []
     private var bypassed: Set<Int32> = []
     private var asksPredefined = false
-    /// When the vehicle tells its VIN, or told it; nil before it was asked.
+    /// When the vehicle reports its VIN, or reported it; nil before it was asked.
     private var vinTold: NIODeadline?
-    /// What is said later.
+    /// Messages to be sent later.
     private var pending: [(due: NIODeadline, message: VehicleMessage)] = []
-    /// Writes to the vehicle, the latest last. Nobody is told of them.
+    /// Writes to the vehicle, the latest last. They are not reported.
     private(set) package var writes: [VehicleMessage] = []
 
-    /// When the slot counted by `slot` is due; nil before it has power.
+    /// When the slot counted by `slot` is due; nil before power is on.
     private var nextSlot: NIODeadline?
     private var slot = 0
 
-    /// A vehicle interface that was held up does not make up for more than a second.
+    /// A vehicle interface that was delayed makes up for a second at most.
     static let mostSlotsAtOnce = Signals.slots
     static let maximumWrites = 25
     static let maximumPending = 256
-    /// Until a module answers, until the next one does, and between the pieces of an answer.
+    /// Delays until a module answers, until the next one does, and between the pieces of an answer.
     static let answerDelay = TimeAmount.milliseconds(15)
     static let moduleDelay = TimeAmount.milliseconds(5)
     static let segmentDelay = TimeAmount.milliseconds(5)
-    /// Firmware's buses that diagnostic requests may be sent on.
+    /// Firmware's buses on which diagnostic requests may be sent.
     static let writableBuses: Set<Int32> = [1]
 
     package init(_ configuration: Configuration = Configuration()) {
@@ -113,7 +112,7 @@ package struct SimulatedVehicle: Sendable {
 
     // MARK: - Messages out
 
-    /// In the form in force. Too long a message is cut, its end included.
+    /// Writes a message in the payload format in force. One that is too long is cut, and loses its end.
     private func write(_ content: VehicleMessage.Content, _ output: inout Output) {
         var bytes: [UInt8] = []
         let framing = format == .protobuf ? MessageFraming.protobuf : .json
@@ -132,7 +131,7 @@ package struct SimulatedVehicle: Sendable {
 
     // MARK: - Commands in
 
-    /// - Parameter bytes: of one read.
+    /// - Parameter bytes: the bytes of one read.
     package mutating func receive(
         _ bytes: some Sequence<UInt8>, at now: NIODeadline
     ) -> Output {
@@ -174,14 +173,14 @@ package struct SimulatedVehicle: Sendable {
         case .vin: tellVIN(now, &output)
         case .sdMountStatus:
             respond(.sdMountStatus, false, "", &output)
-            // 8.2 goes on as if the VIN had been asked for.
+            // Firmware 8.2 goes on as if the VIN had been requested.
             tellVIN(now, &output)
         case .passthrough(let bus, let isOn):
             respond(.passthrough, set(&passthrough, bus, isOn), "", &output)
         case .acceptanceFilterBypass(let bus, let isOn):
             respond(.acceptanceFilterBypass, set(&bypassed, bus, isOn), "", &output)
         case .payloadFormat(let wanted):
-            // In the old form.
+            // The response still has the old format.
             respond(.payloadFormat, true, "", &output)
             format = wanted
         case .predefinedOBD2(let isOn):
@@ -189,7 +188,7 @@ package struct SimulatedVehicle: Sendable {
             respond(.predefinedOBD2, true, "", &output)
         case .diagnosticRequest(let action, let request):
             respond(.diagnosticRequest, carryOut(action, request, now), "", &output)
-        // No modem on this hardware, and no clock that could be set.
+        // This hardware has no modem, and no clock that could be set.
         case .modemConfiguration: break
         case .rtcConfiguration: respond(.rtcConfiguration, false, "", &output)
         case .other(let name, let object):
@@ -203,7 +202,7 @@ package struct SimulatedVehicle: Sendable {
         }
     }
 
-    /// 0 is the first bus.
+    /// 0 stands for the first bus.
     private func set(_ buses: inout Set<Int32>, _ bus: Int32, _ isOn: Bool) -> Bool {
         let bus = bus == 0 ? 1 : bus
         guard CANFrames.buses.contains(bus) else { return false }
@@ -211,7 +210,7 @@ package struct SimulatedVehicle: Sendable {
         return true
     }
 
-    /// The vehicle is asked unless its VIN has been seen.
+    /// Asks the vehicle unless its VIN is already known.
     private mutating func tellVIN(_ now: NIODeadline, _ output: inout Output) {
         guard let vin = configuration.vin else {
             return later(
@@ -238,7 +237,7 @@ package struct SimulatedVehicle: Sendable {
         }
     }
 
-    /// Puts a request to the vehicle.
+    /// Sends a request to the vehicle.
     private mutating func answer(_ request: DiagnosticRequest, at now: NIODeadline) {
         var due = now + Self.answerDelay
         var ended: NIODeadline?

@@ -3,15 +3,15 @@ package import NIOCore
 /// Runs a `SimulatedVehicle` on a channel's event loop: bytes in, bytes out, one timer. The link
 /// `sim:openxc` and tests use it.
 ///
-/// Like firmware it does not wait for a host that does not read: what finds no room is dropped, message by
-/// message.
+/// Like firmware it does not wait for a host that does not read: messages for which there is no room are dropped,
+/// one by one.
 package final class SimulatedVehicleHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// For tests to look into, on the channel's event loop.
+    /// The vehicle; tests examine it, on the channel's event loop.
     package private(set) var vehicle: SimulatedVehicle
-    /// Messages that found no room.
+    /// Messages for which there was no room.
     package private(set) var dropped: UInt64 = 0
 
     private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?

@@ -1,16 +1,15 @@
-// What can be chosen about the simulated vehicle interface, by code or in the address
-// `sim:openxc?option=value`.
+// The options of the simulated vehicle interface, set in code or in the address `sim:openxc?option=value`.
 
 package import OpenXCProtocol
 
 extension SimulatedVehicle {
-    /// How it behaves. What firmware 8.2.1 does is the default, its bad habits among it.
+    /// How the vehicle interface behaves. The default is what firmware 8.2.1 does, including its bad habits.
     package struct Configuration: Hashable, Sendable {
-        /// The form in force when it is powered.
+        /// The payload format when power is switched on.
         package var format = PayloadFormat.json
-        /// Of the drive and of all it sends; the times of answers stay as they are.
+        /// Speed of the drive and of all that it sends; the times of answers stay as they are.
         package var speed = 1.0
-        /// Nil for a vehicle that does not tell it.
+        /// Nil for a vehicle that does not report it.
         package var vin: String? = "1ZVBP8CH7A5123456"
         package var version = "8.2.1 (simulated)"
         package var platform = "FORDBOARD"
@@ -20,23 +19,23 @@ extension SimulatedVehicle {
         package init() {}
     }
 
-    /// What firmware does that nobody would expect.
+    /// Unexpected behaviour of the firmware.
     package struct Habits: Hashable, Sendable {
-        /// Bytes of a message behind which the rest is cut, its end included; nil never.
+        /// Bytes after which a message is cut, including its end; nil never.
         package var truncation: Int? = 340
         /// `version2` is taken for `version`.
         package var comparesPrefixes = true
-        /// Commands that it does not know have no answer.
+        /// Unknown commands get no answer.
         package var ignoresUnknown = true
-        /// How long the vehicle takes to tell its VIN, the first time.
+        /// How long the vehicle takes to report its VIN, the first time.
         package var vinDelay = Duration.milliseconds(400)
-        /// Long diagnostic answers come in pieces, since 8.1; before, as one message.
+        /// Long diagnostic answers come in pieces, as since 8.1; earlier firmware sent one message.
         package var sendsSegments = true
 
         package init() {}
     }
 
-    /// Why an option of the address cannot be used, and what can.
+    /// Why an option of the address cannot be used, and what can be used instead.
     package struct OptionError: Error, Hashable, Sendable, CustomStringConvertible {
         package var message: String
         package var description: String { message }
@@ -49,10 +48,10 @@ extension SimulatedVehicle.Configuration {
         @Sendable (inout Self, String) throws(SimulatedVehicle.OptionError) -> Void
 
     package static let speeds = 0.1...100.0
-    /// Less does not hold a measurement, more is not sent by any firmware.
+    /// A lower limit does not hold a measurement; no firmware sends more than the upper one.
     static let truncations = 64...4096
     static let longestDelay = Duration.seconds(60)
-    /// Bytes of a text in a response: the firmware's buffer less one.
+    /// The most bytes of a text in a response: the firmware's buffer less one.
     static let textBytes = 127
 
     /// Reads the options of `sim:openxc?format=protobuf&speed=2`.

@@ -1,13 +1,13 @@
 import SDLProtocol
 
-/// What a text is to be, for its bounds and for messages.
+/// What kind of text is parsed: its limits, and words for messages.
 package struct YAMLSubject: Sendable {
     /// "configuration"
     package var noun: String
     /// A value that ends in a colon, with the quotes that it needs.
     package var colonExample: String
     package var maximumDepth: Int
-    /// Keys and values, each counted.
+    /// Maximum number of nodes; keys and values each count.
     package var maximumNodes: Int
 
     package init(noun: String, colonExample: String, maximumDepth: Int, maximumNodes: Int) {
@@ -16,9 +16,9 @@ package struct YAMLSubject: Sendable {
     }
 }
 
-/// Makes a tree of the events of libyaml, and refuses what nobody needs and what costs without bound:
-/// aliases, which a few hundred bytes multiply to gigabytes, nesting, and very many values. Called by
-/// whoever reads a file in YAML.
+/// Builds a tree from the events of libyaml. Refuses constructs that nobody needs and whose cost has no
+/// bound: aliases, which multiply a few hundred bytes to gigabytes, deep nesting, and very many values.
+/// Called by every reader of a YAML file.
 package struct YAMLComposer {
     private let events: YAMLEvents
     private let subject: YAMLSubject
@@ -28,9 +28,9 @@ package struct YAMLComposer {
         (self.events, self.subject) = (events, subject)
     }
 
-    /// The root of the text; nil when there is no document in it.
+    /// The root of the text; nil when the text has no document.
     ///
-    /// - Throws: the first thing that is wrong.
+    /// - Throws: The first error in the text.
     package static func root(
         of text: String, as subject: YAMLSubject
     ) throws(YAMLError) -> YAMLNode? {
@@ -87,7 +87,7 @@ package struct YAMLComposer {
         case .mappingStart:
             try check(depth, event)
             var pairs: [YAMLNode.Pair] = []
-            // libyaml gives every key a value.
+            // libyaml supplies a value for every key.
             while let key = try member(depth), let value = try member(depth) {
                 pairs.append(YAMLNode.Pair(key: key, value: value))
             }

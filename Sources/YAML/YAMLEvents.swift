@@ -1,7 +1,7 @@
 internal import CLibYAML
 
-// The events of libyaml as values, and its errors in words. The only file that knows libyaml;
-// `YAMLComposer` asks for one event after the other.
+// The events of libyaml as values, and its errors in words. The only file that uses libyaml; `YAMLComposer`
+// asks for one event after another.
 
 /// A text that is being parsed.
 final class YAMLEvents {
@@ -12,10 +12,10 @@ final class YAMLEvents {
             case alias(String)
             case sequenceStart
             case mappingStart
-            /// Of a sequence or a mapping; libyaml has paired them.
+            /// The end of a sequence or a mapping; libyaml has paired them.
             case collectionEnd
             case streamEnd
-            /// Nothing a tree has.
+            /// An event that has no part in a tree.
             case other
         }
         let content: Content
@@ -27,12 +27,12 @@ final class YAMLEvents {
     private let text: UnsafeBufferPointer<UInt8>
     private let subject: YAMLSubject
 
-    /// - Parameter body: gets the events; they are over when it returns.
+    /// - Parameter body: Gets the events; they are invalid once it returns.
     static func parsing<Value>(
         _ text: String, _ subject: YAMLSubject, _ body: (YAMLEvents) throws(YAMLError) -> Value
     ) throws(YAMLError) -> Value {
         var text = Array(text.utf8)[...]
-        // Editors of other systems begin with a byte order mark.
+        // Editors on other systems start a file with a byte order mark.
         if text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
         return try text.withUnsafeBufferPointer { bytes throws(YAMLError) in
             try body(try YAMLEvents(bytes, subject))
@@ -45,7 +45,7 @@ final class YAMLEvents {
         (self.text, self.subject) = (text, subject)
         parser = .allocate(capacity: 1)
         guard yaml_parser_initialize(parser) == 1 else {
-            // Without memory; what there is of it is given back.
+            // Out of memory; a partial parser is released.
             throw YAMLError(place: YAMLPlace(line: 1, column: 1), text: "not read: out of memory")
         }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -122,7 +122,7 @@ final class YAMLEvents {
         }
     }
 
-    /// What is wrong in the bytes has no mark.
+    /// Errors in the bytes come without a mark, so the place is counted.
     private func place(ofByte offset: Int) -> YAMLPlace {
         var place = YAMLPlace(line: 1, column: 1)
         for byte in text.prefix(offset) {

@@ -1,5 +1,5 @@
-// A YAML text as a tree, with the place of each part of it. `YAMLComposer` makes it; who reads it says what it
-// means: the configuration, scenarios.
+// A YAML text as a tree, with the place of each part of it. `YAMLComposer` builds it; its readers interpret
+// it: the configuration and scenarios.
 
 /// A place in a text; line and column start at 1, columns count Unicode scalars.
 package struct YAMLPlace: Sendable, Equatable {
@@ -11,7 +11,7 @@ package struct YAMLPlace: Sendable, Equatable {
     }
 }
 
-/// Why a text is no tree, before any key is looked at.
+/// Why a text is not a tree, before any key is interpreted.
 package struct YAMLError: Error, Equatable {
     package let place: YAMLPlace
     package let text: String
@@ -23,13 +23,13 @@ package enum YAMLNode: Sendable, Equatable {
     case sequence([YAMLNode], at: YAMLPlace)
     case mapping([Pair], at: YAMLPlace)
 
-    /// Text and how it was written: what it is taken for is decided by whoever reads it.
+    /// The text and how it was written; its reader decides how to interpret it.
     package struct Scalar: Sendable, Equatable {
         package var text: String
         /// Whether it was written without quotes, and not as a block.
         package var isPlain: Bool
-        /// As in "!Show"; the tags of YAML itself are written in full (tag:yaml.org,2002:str). Nil without
-        /// any.
+        /// As in "!Show"; the tags of YAML itself are written in full (tag:yaml.org,2002:str). Nil if there
+        /// is none.
         package var tag: String?
         package var place: YAMLPlace
 
@@ -37,19 +37,19 @@ package enum YAMLNode: Sendable, Equatable {
             (self.text, self.isPlain, self.tag, self.place) = (text, isPlain, tag, place)
         }
 
-        /// Nothing was written, or a word of YAML for nothing.
+        /// Whether the value is empty, or a YAML word for null.
         package var isNothing: Bool {
             isPlain && ["", "~", "null", "Null", "NULL"].contains(text)
         }
     }
 
-    /// A key may come more than once: whoever reads says what that means.
+    /// A key may occur more than once: the reader decides what that means.
     package struct Pair: Sendable, Equatable {
         package var key: YAMLNode
         package var value: YAMLNode
     }
 
-    /// Where it begins, with its anchor or tag.
+    /// Where the node begins, with its anchor or tag.
     package var place: YAMLPlace {
         switch self {
         case .scalar(let scalar): scalar.place

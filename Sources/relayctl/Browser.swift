@@ -1,16 +1,16 @@
 import Glibc
 
-/// Starts the user's browser at an address that holds a secret. `relayctl dashboard --open` uses it.
+/// Opens an address that holds a secret in the user's browser. Used by `relayctl dashboard --open`.
 ///
-/// The browser is given a file that leads to the address: every user of the machine may read the
-/// arguments of every program.
+/// The browser is given a file that redirects to the address, because every user of the machine may read
+/// the arguments of every program.
 enum Browser {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Returns when the program that was started has ended, or after three seconds. The file stays: the
-    /// browser may read it later.
+    /// Returns when the started program has ended, or after three seconds. The file stays: the browser
+    /// may read it later.
     static func open(_ address: String) throws(Failure) {
         let file = try pageLeading(to: address)
         let browser = variable("BROWSER").flatMap {
@@ -19,7 +19,7 @@ enum Browser {
         try run(browser ?? "xdg-open", file)
     }
 
-    /// A page that leads on, in a directory that is the user's alone.
+    /// Writes a page that redirects to the address, in a directory that only the user may read.
     private static func pageLeading(to address: String) throws(Failure) -> String {
         let directory = variable("XDG_RUNTIME_DIR") ?? ownDirectory()
         guard let directory else { throw failure("no directory for a file", errno) }
@@ -66,7 +66,7 @@ enum Browser {
         var words = arguments.map { strdup($0) }
         defer { for word in words { free(word) } }
         words.append(nil)
-        // What xdg-open tries in vain, and what browsers complain about, is of no use here.
+        // Discards standard error: failed attempts of xdg-open and complaints of browsers are of no use.
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -74,7 +74,7 @@ enum Browser {
         var pid = pid_t()
         let code = posix_spawnp(&pid, browser, &actions, nil, words, environ)
         guard code == 0 else { throw failure("\(browser) cannot be started", code) }
-        // A browser that was not open yet runs until its window is closed. What fails, fails soon.
+        // A browser that was not running yet runs until its window is closed. Failures show up early.
         for _ in 0..<60 {
             var status: Int32 = 0
             let ended = waitpid(pid, &status, WNOHANG)
@@ -99,7 +99,7 @@ enum Browser {
     }
 }
 
-/// A terminal that came over ssh, on a machine whose screen nobody sees.
+/// An SSH session that has no screen to open a browser on.
 struct SSHSession {
     /// The address of this machine that ssh came to.
     let host: String
@@ -112,14 +112,15 @@ struct SSHSession {
         return SSHSession(connection: String(cString: connection))
     }
 
-    /// - Parameter connection: as ssh(1) has it: the client's address and port, then ours.
+    /// - Parameter connection: `SSH_CONNECTION` as ssh(1) has it: the client's address and port, then
+    ///   ours.
     init?(connection: String) {
         let parts = connection.split(separator: " ")
         guard parts.count == 4 else { return nil }
         host = String(parts[2])
     }
 
-    /// What to type where the browser is.
+    /// What to type on the machine with the browser.
     func tunnel(to address: String) -> String {
         // http://127.0.0.1:2777/#token=…
         let place = address.split(separator: "/").dropFirst().first.map { String($0) } ?? address

@@ -2,8 +2,8 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Why a TCP connection could not be made: an error of NIO's in words. Used by `relayctl
-/// sample-app` and `relayctl replay`.
+/// Why a TCP connection could not be made: an NIO error in words. Used by `relayctl sample-app` and
+/// `relayctl replay`.
 struct ConnectFailure: CustomStringConvertible {
     let description: String
 
@@ -20,7 +20,7 @@ struct ConnectFailure: CustomStringConvertible {
     /// What to do about it.
     ///
     /// - Parameters:
-    ///   - wasAsked: relayd itself has named the address.
+    ///   - wasAsked: Whether relayd itself named the address.
     ///   - option: The command and the option that takes an address.
     static func remedy(wasAsked: Bool, option: String) -> String {
         wasAsked
@@ -29,7 +29,7 @@ struct ConnectFailure: CustomStringConvertible {
             : "relayctl status shows where apps connect to the relayd that runs here"
     }
 
-    /// The first address that was tried tells enough; without one the name was not found.
+    /// Describes the first address that was tried; without one, the name was not found.
     private static func text(_ error: NIOConnectionError) -> String {
         guard let first = error.connectionErrors.first else {
             return "there is no host \"\(SafeText.clean(error.host))\""

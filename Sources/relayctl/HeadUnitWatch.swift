@@ -1,7 +1,7 @@
 import ControlAPI
 
 /// Says why relayd has no head unit while an app waits for one. `relayctl sample-app` runs it beside the
-/// app; ends when the head unit is there, relayd is gone, or its task is cancelled.
+/// app. It ends when the head unit is available, relayd is gone, or its task is cancelled.
 struct HeadUnitWatch: Sendable {
     /// Asks relayd; nil when it cannot be asked.
     let ask: @Sendable () async -> AccessoryStatus?
@@ -19,7 +19,7 @@ struct HeadUnitWatch: Sendable {
     /// Says each reason once, in the order in which they come.
     func run() async {
         var told: String?
-        // The first attempt to open it takes a moment where all is well.
+        // The first attempt to open it takes a moment, even when all is well.
         var isFirst = true
         while !Task.isCancelled {
             guard let accessory = await ask(), accessory.state != .open else { return }
@@ -35,7 +35,7 @@ struct HeadUnitWatch: Sendable {
 }
 
 extension ServerStatus {
-    /// Where a program on this machine connects best: an address that no firewall minds.
+    /// The best address for a program on this machine: one that no firewall affects.
     var nearestEndpoint: String? {
         endpoints.first { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") } ?? endpoints.first
     }

@@ -1,18 +1,19 @@
 import AccessoryLinks
 import Glibc
 
-/// How a command that follows traffic stays out of its way. Nobody reads thousands of lines a
-/// second, but relayd and the apps beside it want the processor then: what shows them gives way,
-/// and says which messages it missed. Called by `Output.follow`.
+/// Lowers the priority of a command that follows traffic. Nobody reads thousands of lines a second, but
+/// relayd and its apps need the processor then: the command gives way, and reports the messages it
+/// missed. Called by `Output.follow`.
 enum LowPriority {
-    /// As nice(1) counts, from what relayctl was started with; what relayd's own decoding has.
+    /// As nice(1) counts, from the value relayctl was started with; the same as for relayd's own
+    /// decoding.
     private static let steps: CInt = 10
 
-    /// For all threads there are, and those that they start. Where the kernel does not allow it, all
-    /// stays as it is.
+    /// Applies to all existing threads and those that they start. Where the kernel does not allow it,
+    /// nothing changes.
     static func begin() {
-        // libdispatch gives its threads nice 0 when it starts them, which a nice thread may not hand
-        // out, and would complain about that on standard error.
+        // libdispatch gives its threads nice 0 when it starts them. A nice thread may not do so, and
+        // libdispatch would complain on standard error.
         setenv("LIBDISPATCH_LOG", "NO", 1)
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         let started = getpriority(process, id_t(getpid()))

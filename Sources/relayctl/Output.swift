@@ -5,7 +5,7 @@ import Glibc
 
 /// Where a command writes, and what it may assume about the reader.
 ///
-/// Commands get it through `Output.current`; tests put a recording one there.
+/// Commands get it through `Output.current`; tests set a recording one.
 struct Output: Sendable {
     enum Stream: Int32, Sendable {
         case standard = 1
@@ -18,12 +18,12 @@ struct Output: Sendable {
     let size: @Sendable () -> (columns: Int, rows: Int)
     /// Whether the environment asks for no colours (NO_COLOR, TERM=dumb).
     let prefersNoColor: Bool
-    /// Whether the terminal knows no other way than onwards (TERM=dumb).
+    /// Whether the terminal cannot move the cursor (TERM=dumb).
     private let isDumb: Bool
     private let sink: @Sendable (Stream, String) -> Bool
     private let begin: @Sendable () -> Void
 
-    /// When nobody looks, lines are as long as they like: they end in files and pipes.
+    /// When nobody is looking, lines have any length: they end up in files and pipes.
     static let unlimitedColumns = 10_000
 
     init(
@@ -40,7 +40,7 @@ struct Output: Sendable {
         begin = follow
     }
 
-    /// Whether what was written may be written over.
+    /// Whether earlier output can be overwritten.
     var isScreen: Bool { isTerminal && !isDumb }
 
     @TaskLocal static var current = Output.process
@@ -51,9 +51,9 @@ struct Output: Sendable {
         sink(stream, text)
     }
 
-    /// From here on the process shows what happens, for as long as somebody reads: it stands back
-    /// behind what it shows, and ends with its reader, also while there is nothing to write. `| head`
-    /// would otherwise wait for the next line to be told that nobody wants it.
+    /// To be called when the process shows events as they happen, for as long as somebody reads: it
+    /// lowers its priority, and ends with its reader, even while there is nothing to write. `| head`
+    /// would otherwise wait for the next line to notice that the reader is gone.
     func follow() { begin() }
 
     func style(_ choice: ColorChoice) -> Style {
@@ -81,7 +81,7 @@ struct OutputOptions: ParsableArguments {
             valueName: "when"))
     var color = ColorChoice.auto
 
-    /// Shows something in the form the user asked for: its JSON, or the text for people.
+    /// Shows the result in the form the user asked for: its JSON, or the text for people.
     func show(_ json: @autoclosure () throws -> String, as text: () throws -> String) rethrows {
         Output.current.write(self.json ? JSONText.safe(try json()) : try text())
     }
@@ -115,7 +115,8 @@ extension Output {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Asked for nothing, `poll` returns when the other end of a pipe, socket or terminal is closed.
+    /// With no events requested, `poll` returns when the other end of a pipe, socket or terminal is
+    /// closed.
     private static func exitWithReader() {
         var reader = pollfd(fd: Stream.standard.rawValue, events: 0, revents: 0)
         while true {
@@ -125,8 +126,8 @@ extension Output {
         }
     }
 
-    /// What cannot be written, to a full disk say, must not look as if it had been: a script would
-    /// go on with half of it.
+    /// A failed write, such as to a full disk, must not look like success: a script would go on with half
+    /// of the output.
     static func fail(_ code: Int32, on descriptor: Int32) -> Never {
         if descriptor == Stream.standard.rawValue {
             let reason = String(cString: strerror(code))
@@ -145,7 +146,7 @@ extension Output {
             } else if errno == EPIPE {
                 return false
             } else if errno == EAGAIN {
-                // Somebody who shares this terminal has made it non-blocking.
+                // Another process that shares this terminal has made it non-blocking.
                 var writer = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&writer, 1, -1)
             } else if errno != EINTR {

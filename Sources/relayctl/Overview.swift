@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl` without a command: where the chain stands, and what to type next. `RelayCtl.execute` shows
+/// `relayctl` without a command: the state of the chain, and what to type next. `RelayCtl.execute` shows
 /// it.
 struct Overview: ParsableArguments {
     @OptionGroup var output: OutputOptions
@@ -26,7 +26,7 @@ struct Overview: ParsableArguments {
         ("relayctl dashboard -o", "the same in a browser"),
     ]
 
-    /// The commands, each line ended.
+    /// The list of commands, with a line end after each.
     static func text(_ spoken: AccessoryProtocol = .sdl) -> String {
         let rows = (spoken == .openxc ? vehicleCommands : commands).map {
             "  " + $0.0.padded(to: 24) + $0.1

@@ -5,7 +5,7 @@ import NIOCore
 
 /// relayctl: the tool that shows what relayd is doing.
 ///
-/// Adding a command is a file in `Commands/` and a line in `groups`.
+/// To add a command, add a file in `Commands/` and a line in `groups`.
 @main
 struct RelayCtl: AsyncParsableCommand {
     static var commands: [any ParsableCommand.Type] { groups.flatMap(\.subcommands) }
@@ -99,7 +99,7 @@ struct RelayCtl: AsyncParsableCommand {
         Glibc.exit(await execute(Array(CommandLine.arguments.dropFirst()), output: .process))
     }
 
-    /// The whole tool, short of ending the process; returns the exit code.
+    /// Runs the whole tool without ending the process; returns the exit code.
     static func execute(_ arguments: [String], output: Output) async -> Int32 {
         if CommandLineHints.namesNoCommand(arguments) {
             return await Output.$current.withValue(output) {
@@ -127,7 +127,8 @@ struct RelayCtl: AsyncParsableCommand {
             output.write("relayctl: \(error)\n", to: .error)
             return error.exitStatus.rawValue
         } catch let error as ValidationError {
-            // Found while the command ran, so that the parser does not know which one it was.
+            // The error was found while the command ran, so the parser does not know which command it
+            // was.
             let command = arguments.first ?? ""
             let message = error.message.split(separator: "\n").map { SafeText.clean(String($0)) }
             output.write(

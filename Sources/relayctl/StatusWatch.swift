@@ -1,9 +1,9 @@
 import ControlAPI
 
-/// `relayctl status --watch`: asks again and again, and shows what changed.
+/// `relayctl status --watch`: asks repeatedly, and shows what changed.
 ///
-/// Ends when `pause` throws (^C ends the process before that) or nobody reads any more. A relayd
-/// that goes away is waited for.
+/// Ends when `pause` throws (^C ends the process before that) or the reader is gone. Waits for a relayd
+/// that goes away.
 struct StatusWatch {
     typealias Outcome = Result<ControlClient.Answer<StatusSnapshot>, ControlClientError>
 
@@ -12,7 +12,7 @@ struct StatusWatch {
     private let pause: () async throws -> Void
     private var last: Shown?
 
-    /// What the reader was shown last, without what changes by itself.
+    /// What was shown last, without the parts that change by themselves.
     private enum Shown: Equatable {
         case status(StatusSnapshot)
         case error(ControlClientError)
@@ -48,7 +48,7 @@ struct StatusWatch {
         }
     }
 
-    /// Whether this differs from what was shown last.
+    /// Whether the outcome differs from what was shown last.
     private mutating func remember(_ outcome: Outcome) -> Bool {
         let shown: Shown
         switch outcome {
@@ -70,15 +70,16 @@ struct StatusWatch {
         }
     }
 
-    /// Cursor home, every line cleared to its end, then everything below: repaints without the
-    /// flicker of clearing first. What does not fit the screen is left out, or it would scroll.
+    /// Moves the cursor home, clears each line to its end, then everything below: repaints without
+    /// clearing first, which would flicker. Lines that do not fit are left out, because the screen would
+    /// scroll.
     private func inPlace(_ text: String) -> String {
         let rows = max(1, screen.output.size().rows - 1)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         return "\u{1B}[H" + lines.prefix(rows).map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
     }
 
-    /// One line of JSON, or the text under a line with the time.
+    /// One line of JSON, or the text below a line with the time.
     private func block(_ outcome: Outcome) -> String {
         guard screen.isJSON else {
             let time = LocalTime.system.timeOfDay(.now)

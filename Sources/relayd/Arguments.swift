@@ -3,7 +3,7 @@ import ControlAPI
 internal import Logging
 
 /// relayd's command line: flags and help text, and how they become a configuration. `Relayd` parses
-/// them as its option group, `ProgramTests` through the built program.
+/// them as its option group; `ProgramTests` tests them through the built program.
 package struct Arguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -94,7 +94,7 @@ package struct Arguments: ParsableArguments {
 
     package init() {}
 
-    /// Name, help texts and `--version`, for the command these arguments belong to.
+    /// Name, help texts and `--version` of the command these arguments belong to.
     package static let command = CommandConfiguration(
         commandName: "relayd",
         abstract: "Relays an SDL head unit to apps over TCP.",
@@ -162,8 +162,8 @@ package struct Arguments: ParsableArguments {
 
     /// The configuration file that will be read; `nil` means built-in defaults.
     ///
-    /// A file named by flag or environment counts even when it is absent: that is an error to
-    /// report. The default file counts only when it is there.
+    /// A file named by flag or environment counts even if it is missing: that is an error to
+    /// report. The default file counts only if it exists.
     package func configFile(
         environment: [String: String], defaultFile: String = Config.defaultFile
     ) -> String? {
@@ -171,7 +171,8 @@ package struct Arguments: ParsableArguments {
         return ConfigFile.exists(defaultFile) ? defaultFile : nil
     }
 
-    /// Defaults, file, environment and flags, in rising order; or all that is wrong with them.
+    /// Defaults, file, environment and flags, each overriding those before it; or all problems with
+    /// them.
     ///
     /// - Parameter validateAccessory: says what is wrong with an accessory's address, or `nil`.
     package func effectiveConfig(
@@ -185,7 +186,7 @@ package struct Arguments: ParsableArguments {
         ).config
     }
 
-    /// The same, with where each value is from.
+    /// The same, with the origin of each value.
     package func effective(
         environment: [String: String],
         validateAccessory: @escaping (String) -> String? = { _ in nil },
@@ -200,8 +201,8 @@ package struct Arguments: ParsableArguments {
             try builder.finish(), origins: builder.origins, file: file.map(ConfigFile.wholePath))
     }
 
-    /// What `--check-config` prints, and the exit status to leave with. What depends on the machine is
-    /// a warning: a file may be checked on another one than it is for.
+    /// The output of `--check-config` and its exit status. Problems that depend on the machine are
+    /// warnings: a file may be checked on a different machine than the one it is for.
     package func checkConfig(
         environment: [String: String],
         validateAccessory: @escaping (String) -> String? = { _ in nil },

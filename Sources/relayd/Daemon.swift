@@ -9,8 +9,8 @@ import SDLTraffic
 import ServiceLifecycle
 import UnixSignals
 
-/// One running relayd, and the wiring diagram: builds every part, hands each what it needs, starts
-/// and stops them in order. No other file sees both the links and the hub.
+/// One running relayd, and its wiring: builds every part, hands each what it needs, and starts and
+/// stops them in order. No other file sees both the links and the hub.
 struct Daemon {
     let effective: EffectiveConfig
     let outputs: LogOutputs
@@ -20,7 +20,7 @@ struct Daemon {
 
     private var config: Config { effective.config }
 
-    /// What is wrong with an accessory's address; nil if a transport takes it.
+    /// What is wrong with an accessory's address; nil if a transport accepts it.
     static func problem(withAccessory text: String) -> String? {
         do throws(AddressError) {
             _ = try TransportCatalog.transport(for: AccessoryAddress(text).judged())
@@ -30,19 +30,19 @@ struct Daemon {
         }
     }
 
-    /// Runs until SIGTERM or SIGINT, the second of which ends it at once (see `StopSignals`); SIGHUP
+    /// Runs until SIGTERM or SIGINT; a second one ends relayd at once (see `StopSignals`). SIGHUP
     /// reloads the configuration, or ends a relayd whose terminal is gone (see `HangUp`).
     ///
-    /// - Throws: What keeps relayd from starting, written for people.
+    /// - Throws: The error that keeps relayd from starting, written for people.
     func run() async throws {
-        // Before there is anything to clean up, and before anybody is told that relayd runs: a
-        // signal that comes at once must end it as politely as a later one.
+        // Before there is anything to clean up, and before relayd reports that it is running: an
+        // early signal must end it as cleanly as a later one.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
         let hangUp = HangUp.now
         outputs.mark(accessory: config.accessory)
         // One loop for the link and its apps, where routing is a method call; one for the control
-        // API, one for what decodes, and one for everything else: a signal, the supervisor and the
-        // watchdog do next to nothing, and must not wait for those that do a lot.
+        // API, one for the decoders, and one for everything else: signals, the supervisor and the
+        // watchdog do next to nothing, and must not wait for loops that do a lot.
         LoopExecutor.shared.loop.execute { ThreadScheduling.normalPriority(as: "tasks") }
         let loop = LastingLoop.start()
         loop.execute { ThreadScheduling.relay() }
@@ -57,7 +57,7 @@ struct Daemon {
         let address = try AccessoryAddress(config.accessory).judged()
         let openxc = OpenXCSettings(config.openxc.relay)
 
-        // Of a vehicle interface and its clients; nothing is put in with a head unit.
+        // The tap of a vehicle interface and its clients; unused with a head unit.
         let vehicleTap =
             address.language == .openxc
             ? VehicleTap(maximumBytes: config.hub.tapQueueBytes) : nil
@@ -104,7 +104,7 @@ struct Daemon {
         let systemd = SystemdNotifier(
             logger: Logger(label: "systemd"), stopTime: stopTime,
             isAlive: {
-                // A sign of life only counts when the relay's own loop turns.
+                // relayd only counts as alive if the relay's own loop responds.
                 (try? await loop.submit {}.get()) != nil
             })
         let statusLine = StatusLine(reporter: reporter, systemd: systemd)
@@ -152,7 +152,7 @@ struct Daemon {
 
         let dashboardPlace = await DashboardEndpoint.place(
             of: config.dashboard, on: LoopExecutor.shared.loop)
-        // From here on the machine is touched; a second relayd stops before anything of it.
+        // From here on the machine is changed; a second relayd stops before it changes anything.
         let actions = actions(
             relay: relay, link: link, server: server, reloader: reloader, events: events)
         let catchUp = { @Sendable () async in
@@ -211,7 +211,7 @@ struct Daemon {
             addresses, control: control, inherited: inherited, accessory: accessory,
             on: startScreen, logger: logger)
         systemd.ready(status: try await reporter.snapshot().summary)
-        // Stopped in reverse: systemd hears first, then sessions end and the last lines are
+        // Stopped in reverse order: systemd is told first, then sessions end and the last lines are
         // written; the control socket answers until the end.
         let group = ServiceGroupConfiguration(
             services: [
@@ -238,7 +238,7 @@ struct Daemon {
         logger.info("stopped")
     }
 
-    /// What people may have done through the control socket.
+    /// The actions people may trigger through the control socket.
     private func actions(
         relay: Relay, link: SupervisorRunner, server: AppServer, reloader: Reloader,
         events: EventRing
@@ -248,8 +248,8 @@ struct Daemon {
                 try await relay.disconnect(app, because: .byOperator(reason))
             },
             reopen: { reason in
-                // First by the hub, so that apps and log hear the reason; the link may be open again
-                // by itself before the supervisor is asked.
+                // The hub goes first, so that apps and the log get the reason; the link may have
+                // reopened by itself before the supervisor is asked.
                 let now = ContinuousClock.now
                 let why = "reopened through the control API" + (reason.map { ": \($0)" } ?? "")
                 try await relay.reopenLink(reason: why)
@@ -280,8 +280,8 @@ struct Daemon {
         }
     }
 
-    /// The first thing a person sees: where apps connect, and where to look next. On a terminal a screen of
-    /// its own; anywhere else lines of the log, which never have the dashboard's token.
+    /// Shows the first thing a person sees: where apps connect, and where to look next. On a terminal this
+    /// is a screen of its own; elsewhere it is log lines, which never contain the dashboard's token.
     private func announce(
         _ addresses: [ListenAddress], control: ControlServer, inherited: InheritedSockets,
         accessory: AccessoryMonitor, on startScreen: StartScreenPrinter, logger: Logger
@@ -336,6 +336,6 @@ struct Daemon {
         }
     }
 
-    /// The service group's own messages are about its insides.
+    /// Discards the service group's own messages, which are about its internals.
     private static let quiet = Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
 }

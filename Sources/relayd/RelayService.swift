@@ -11,9 +11,9 @@ struct RelayService: Service {
     let server: AppServer
     let link: SupervisorRunner
     let observer: any FrameObserver
-    /// Where it looks at frames.
+    /// The executor the observer runs on.
     let observers: LoopExecutor
-    /// Longest time for what is still to be looked at when everything else has stopped.
+    /// Longest wait for the observers once everything else has stopped.
     var observing = StopTime.observing
     let logger: Logger
     /// Nil in tests.
@@ -39,12 +39,13 @@ struct RelayService: Service {
                     }
                 }
             }
-            // Throws only when cancelled, which asks for the same.
+            // Throws only when cancelled, which means the same.
             try? await gracefulShutdown()
             await server.stop()
-            // No recording is to follow the one that ends with the tap.
+            // No new recording may follow the one that ends with the tap.
             recorder?.willFinish()
-            // Sessions end politely, then the tap; the observers see all of it that they can in time.
+            // Sessions end cleanly, then the tap; the observers see as much of this as they can in
+            // time.
             await relay.shutDown()
             vehicle?.tap.finish()
             await wait(for: observed, end)
@@ -54,7 +55,7 @@ struct RelayService: Service {
         }
     }
 
-    /// Waits until the observers have seen everything, for as long as they may.
+    /// Waits until the observers have seen everything, at most for `observing`.
     private func wait(
         for observed: AsyncStream<Bool>, _ end: AsyncStream<Bool>.Continuation
     ) async {

@@ -12,13 +12,14 @@ package struct Relayd: AsyncParsableCommand {
     package init() {}
 
     package static func main() async {
-        // Of this process alone: tests have others in theirs. Before anything asks for a loop.
+        // For this process only: test processes have loops of their own. Set before anything asks
+        // for a loop.
         NIOSingletons.groupLoopCountSuggestion = 1
         await withTaskExecutorPreference(LoopExecutor.shared) { await main(nil) }
     }
 
     package func run() async throws {
-        // What the daemon creates is for itself until it says otherwise.
+        // Files the daemon creates are private unless it says otherwise.
         umask(0o077)
         let environment = Self.environment
         if arguments.checkConfig {
@@ -55,7 +56,7 @@ package struct Relayd: AsyncParsableCommand {
         }
     }
 
-    /// Whether it will not get better by trying again: the unit does not restart relayd then.
+    /// Whether trying again cannot help: the unit does not restart relayd then.
     private static func isMatterOfConfiguration(_ error: any Error) -> Bool {
         switch error {
         case is ConfigErrors, is InheritedSocketError, is UnknownGroup: return true

@@ -2,14 +2,14 @@ import ControlAPI
 import Logging
 import SDLProtocol
 
-/// The RPC specification a user named, an XML file such as MOBILE_API.xml; loaded at start by
-/// `Daemon`, and by --check-config.
+/// The RPC specification named by the user, an XML file such as MOBILE_API.xml; loaded by `Daemon`
+/// at start and by --check-config.
 enum SpecificationFile {
     private static let kind = ConfigFile.Kind(
         maximumBytes: RPCCatalogue.maximumXMLBytes, format: "an XML file",
         noun: "RPC specification", substitute: "built-in specification")
 
-    /// Why a file is no specification, written for people.
+    /// Why a file is not a specification, written for people.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
@@ -26,15 +26,15 @@ enum SpecificationFile {
         }
     }
 
-    /// What RPCs are compared with, and what to tell of it.
+    /// The specification RPCs are compared with, and what to report about it.
     struct InForce: Sendable {
-        /// Nil when the user wants RPCs compared with nothing.
+        /// Nil if the user turned validation off.
         let validator: RPCValidator?
         let report: SpecificationReport?
 
         static let off = InForce(validator: nil, report: nil)
 
-        /// The one that came with relayd, instead of a file with that problem.
+        /// The built-in specification, used instead of a file with that problem.
         static func builtIn(insteadOf problem: String? = nil) -> InForce {
             InForce(
                 validator: .builtIn,
@@ -50,8 +50,8 @@ enum SpecificationFile {
         }
     }
 
-    /// A file that is no specification is not a reason not to relay: the built-in one is kept, and the
-    /// log says why.
+    /// A file that is not a specification does not stop relayd: it uses the built-in one, and the log
+    /// says why.
     static func inForce(_ config: Config, logger: Logger) -> InForce {
         guard config.rpcValidation else { return .off }
         guard !config.rpcSpec.isEmpty else { return .builtIn() }

@@ -2,8 +2,8 @@ import AccessoryLinks
 import Logging
 import RelayCore
 
-/// The pseudo-terminals that clients of a vehicle interface may open: opened, closed and exchanged with the
-/// sockets they connect to. `AppServer` has it.
+/// The pseudo-terminals that clients of a vehicle interface may open: opened, closed and replaced together
+/// with the sockets clients connect to. Owned by `AppServer`.
 actor TerminalServer {
     private let relay: Relay
     private let logger: Logger
@@ -14,20 +14,21 @@ actor TerminalServer {
         (wanted, self.relay, self.logger) = (places, relay, logger)
     }
 
-    /// Of those that clients may open now.
+    /// The paths that clients may open now.
     var paths: [String] { open.map(\.place.path) }
 
     /// - Throws: `TerminalProblem` for the first that cannot be opened.
     func start() async throws { try await change(to: wanted) }
 
-    /// Opens what is new, and closes what is not wanted any more; all as before if that fails.
+    /// Opens new terminals and closes those no longer wanted; if that fails, everything is as
+    /// before.
     ///
     /// - Throws: `TerminalProblem` for the first that cannot be opened.
     func change(to places: [TerminalPlace]) async throws {
         let before = open.map(\.place)
         let leaving = open.filter { !places.contains($0.place) }
         var opened: [ClientTerminal] = []
-        // A name can have only one terminal.
+        // A path can have only one terminal.
         for rival in leaving where places.contains(where: { $0.path == rival.place.path }) {
             await rival.stop()
             open.removeAll { $0 === rival }
@@ -51,7 +52,7 @@ actor TerminalServer {
         wanted = places
     }
 
-    /// What is to be opened when they are started again.
+    /// Remembers what to open at the next start.
     func remember(_ places: [TerminalPlace]) { wanted = places }
 
     func stop() async {

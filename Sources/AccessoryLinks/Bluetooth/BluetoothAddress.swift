@@ -5,11 +5,11 @@ package struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
     /// In the order in which they are written.
     let bytes: [UInt8]
 
-    /// Nil when the text is no such address.
+    /// Nil when the text is not such an address.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         let bytes = parts.compactMap { part in
-            // A sign would be read, too.
+            // `UInt8` would also read a sign.
             part.utf8.count == 2 && part.allSatisfy(\.isHexDigit) ? UInt8(part, radix: 16) : nil
         }
         guard parts.count == 6, bytes.count == 6 else { return nil }

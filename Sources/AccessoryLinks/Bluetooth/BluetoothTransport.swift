@@ -1,11 +1,11 @@
 import Glibc
 package import NIOCore
 
-/// A head unit by Bluetooth, the way a phone does it: `bluetooth:listen` waits for the head unit to connect,
+/// Reaches a head unit over Bluetooth, the way a phone does: `bluetooth:listen` waits for the head unit to connect,
 /// `bluetooth:00:1A:7D:DA:71:13` connects to a unit that offers the service itself.
 ///
-/// bluetoothd (BlueZ) offers the service and looks it up; with `?channel=` relayd connects to that channel
-/// without asking it. Pairing is left to the system.
+/// bluetoothd (BlueZ) offers the service and looks it up. With `?channel=`, relayd connects to that channel of the
+/// device without asking bluetoothd, or has bluetoothd listen on it. Pairing is left to the system.
 package struct BluetoothTransport: AccessoryTransport {
     package static let scheme = "bluetooth"
     package static let usage = "bluetooth:listen"
@@ -14,10 +14,10 @@ package struct BluetoothTransport: AccessoryTransport {
     /// SDL's service, which head units look for (SDL's Android library, `MultiplexBluetoothTransport`).
     static let sdlService = "936da01f-9abd-4d9d-80c7-02af85c822a8"
 
-    /// What a phone calls it, with the blank.
+    /// The name that a phone gives the service, with the blank.
     static let serviceName = " SdlRouterService"
 
-    /// A vehicle interface of OpenXC has its serial port there.
+    /// The service with which a vehicle interface of OpenXC offers its serial port.
     private static let serialPortService = "00001101-0000-1000-8000-00805f9b34fb"
 
     let wish: BlueZDialogue.Wish
@@ -129,7 +129,7 @@ package struct BluetoothTransport: AccessoryTransport {
 
     package func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace {
         switch problem.code {
-        // The attempt itself has taken its time.
+        // The attempt itself took long enough.
         case .timedOut: .quick
         case .closedByPeer: .flapped
         default: .standard

@@ -2,8 +2,8 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// Hands out devices one use after the other, and knows which ones relayd has open, is opening or
-/// is closing.
+/// Hands out each device to one use after the other, and knows which devices relayd has open, is opening or is
+/// closing.
 ///
 /// open(2), close(2) and most requests to a tty wait for its driver: for output that the device does
 /// not take (30 s at a close, the kernel's closing_wait), for a device that does not answer, for a
@@ -13,14 +13,14 @@ package final class DeviceCalls: Sendable {
     /// The devices of this process.
     package static let shared = DeviceCalls()
 
-    /// Devices whose calls hang, at most; each keeps a thread. Then no further one is opened.
+    /// The most devices whose calls may hang; each keeps a thread. At this number, no further device is opened.
     static let maximumHanging = 8
 
     /// How long a close may take before relayd goes on without it.
     static let closeLimit: TimeAmount = .seconds(1)
 
-    /// A driver that waits for output is interrupted after this time. What the device would still
-    /// take has been waited for before (`TTYLinkHandler`).
+    /// A driver that waits for output is interrupted after this time. `TTYLinkHandler` has already waited for the
+    /// output that the device would still take.
     static let interruptDelay: TimeAmount = .milliseconds(250)
 
     /// A system call that has not returned in time.
@@ -31,7 +31,7 @@ package final class DeviceCalls: Sendable {
         package let since: ContinuousClock.Instant
     }
 
-    /// The system's close(2); tests have one that blocks.
+    /// The system's close(2); tests replace it with one that blocks.
     let close: @Sendable (CInt) -> Void
     private let uses = Mutex<[DeviceUse]>([])
 
@@ -48,7 +48,7 @@ package final class DeviceCalls: Sendable {
         }
     }
 
-    /// Reserves the device. An earlier use that is just ending is waited for a moment.
+    /// Reserves the device. Waits a moment for an earlier use that is just ending.
     func begin(_ path: String, on loop: any EventLoop) async throws(LinkProblem) -> DeviceUse {
         let identity = Self.identity(of: path)
         if let earlier = leaving(identity) {
@@ -76,7 +76,7 @@ package final class DeviceCalls: Sendable {
         return use
     }
 
-    /// A use of the device that is not open any more and not over yet.
+    /// An earlier use that still holds the device although it is no longer wanted.
     private func leaving(_ identity: String) -> DeviceUse? {
         uses.withLock { uses in uses.first { $0.identity == identity && $0.isLeaving } }
     }
@@ -94,7 +94,7 @@ package final class DeviceCalls: Sendable {
             remedy: "unplug the device; if that does not help, restart the machine")
     }
 
-    /// The node behind symbolic links; of what does not exist the path.
+    /// The node behind symbolic links; the path itself if nothing exists there.
     private static func identity(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }

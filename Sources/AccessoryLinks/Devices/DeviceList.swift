@@ -2,7 +2,7 @@
 package struct DeviceList: Codable, Sendable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// USB devices, hubs of the computer itself left out.
+    /// USB devices, without the hubs of the computer itself.
     package var usb: [USBSurvey.Document.Device]
     /// Ttys with a device behind them.
     package var serial: [SerialSurvey.Device]
@@ -10,10 +10,10 @@ package struct DeviceList: Codable, Sendable {
     package var problem: String?
     /// What to do about it.
     package var remedy: String?
-    /// Of `relayctl devices`: whose rights decide what may be opened, "relayd" or "relayctl".
+    /// From `relayctl devices` only: whose rights decide what may be opened, "relayd" or "relayctl".
     package var judgedFor: String?
-    /// Of `relayctl devices`: what a running relayd is set to, and the port of the USB device that is
-    /// meant by it.
+    /// From `relayctl devices` only: the address that a running relayd is set to, and the port of the USB device
+    /// that it means.
     package var accessory: String?
     package var accessoryPort: String?
 
@@ -33,7 +33,7 @@ package struct DeviceList: Codable, Sendable {
         self.remedy = problem?.remedy
     }
 
-    /// Looks around; blocks, but opens no device.
+    /// Surveys what is plugged in; blocks, but opens no device.
     package static func survey() -> DeviceList {
         let serial = SerialSurvey().devices
         do throws(LinkProblem) {

@@ -4,15 +4,15 @@ import HostNames
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// A thread of its own for system calls that may block in a device's driver: runs them in order,
-/// until `finish`. Nobody waits for it, and whoever wants a call to end early can interrupt it.
+/// A thread of its own for system calls that may block in a device's driver: runs them in order, until `finish`.
+/// Callers do not wait for it, and can interrupt a call that should end early.
 ///
-/// Not a pool: a driver that never returns would take a place in it away for good.
+/// Not a pool: a driver that never returns would occupy a place in it for good.
 final class DeviceThread: Sendable {
     private struct State {
         var jobs: [@Sendable () -> Void] = []
         var isFinished = false
-        /// While a job runs: whom to interrupt.
+        /// The thread to interrupt; set while a job runs.
         var busy: pthread_t?
     }
 
@@ -37,14 +37,14 @@ final class DeviceThread: Sendable {
         tellNews()
     }
 
-    /// The thread ends after the jobs it has been given.
+    /// Ends the thread after the jobs it has been given.
     func finish() {
         state.withLock { $0.isFinished = true }
         tellNews()
     }
 
-    /// Makes a call that waits for something return early, if its driver lets it. A call that is
-    /// only about to wait is missed, so this may have to be repeated.
+    /// Makes a call that is waiting return early, if its driver lets it. A call that is only about to wait is
+    /// missed, so this may have to be repeated.
     func interrupt() {
         // Under the lock, because the thread may end as soon as it is free again.
         state.withLock { state in

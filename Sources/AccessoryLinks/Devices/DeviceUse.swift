@@ -3,26 +3,26 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// One device from before it is opened until its close has returned, call by call, with the thread
-/// that does both. `DeviceCalls` hands it out; `TTY` ends it.
+/// One use of a device, from before it is opened until its close has returned, call by call, with the thread that
+/// runs the calls. `DeviceCalls` hands it out; `TTY` ends it.
 ///
-/// The thread is there before the device is open, so that a close always has one.
+/// The thread exists before the device is open, so that a close always has one.
 final class DeviceUse: Sendable {
     /// A call that has not returned yet.
     struct Call: Hashable, Sendable {
         /// "opening", "closing".
         let name: String
         let since: ContinuousClock.Instant
-        /// It takes longer than it should.
+        /// The call takes longer than it should.
         var hangs = false
     }
 
     let path: String
     /// The same for all names of a device.
     let identity: String
-    /// Succeeds when the device has been let go.
+    /// Succeeds when the device has been released.
     let ended: EventLoopFuture<Void>
-    /// The same, or that letting it go takes too long.
+    /// Succeeds when the device has been released, or when releasing it takes too long.
     let freed: EventLoopFuture<Void>
     private let ending: EventLoopPromise<Void>
     private let freeing: EventLoopPromise<Void>
@@ -52,7 +52,7 @@ final class DeviceUse: Sendable {
 
     var call: Call? { current.withLock { $0 } }
 
-    /// Whether nobody wants the device any more and it is not free yet.
+    /// Whether the device is no longer wanted but not free yet.
     var isLeaving: Bool {
         guard let call else { return false }
         return call.hangs || isAbandoned || call.name == Self.closing
@@ -60,14 +60,14 @@ final class DeviceUse: Sendable {
 
     static let closing = "closing"
 
-    /// Nobody waits for the device any more: an attempt to open it may stop.
+    /// The device is no longer waited for: an attempt to open it may stop.
     var isAbandoned: Bool { abandoned.load(ordering: .acquiring) }
 
     /// Runs a call that may block on the device's thread.
     ///
     /// - Parameter limit: How long it may take before it counts as hanging.
-    /// - Returns: What came of it; nil when it hangs, or when the task was cancelled. Then the call
-    ///   goes on by itself, with `isAbandoned` set, and what it returns is dropped.
+    /// - Returns: The call's result; nil when it hangs, or when the task was cancelled. Then the call goes on by
+    ///   itself, with `isAbandoned` set, and its result is dropped.
     func perform<Value: Sendable>(
         _ name: String, within limit: TimeAmount, _ body: @escaping @Sendable () -> Value
     ) async -> Value? {
@@ -88,10 +88,10 @@ final class DeviceUse: Sendable {
         }
     }
 
-    /// The same without waiting for it.
+    /// The same without waiting for the call.
     ///
     /// - Parameters:
-    ///   - body: calls `returned` before it tells anybody what came of it.
+    ///   - body: calls `returned` before it passes its result on.
     ///   - onHang: called on the loop.
     func run(
         _ name: String, within limit: TimeAmount,
@@ -111,14 +111,14 @@ final class DeviceUse: Sendable {
         }
         thread.run {
             body {
-                // Before anybody hears of it: the loop may end with the last device.
+                // Before the result is passed on: the loop may end with the last device.
                 alarm.cancel()
                 self.returned(call)
             }
         }
     }
 
-    /// Lets the device go. A driver that waits meanwhile is interrupted until it returns.
+    /// Releases the device. A driver that waits meanwhile is interrupted until it returns.
     func close(_ body: @escaping @Sendable () -> Void) {
         run(Self.closing, within: DeviceCalls.closeLimit) { returned in
             body()
@@ -138,7 +138,7 @@ final class DeviceUse: Sendable {
         }
     }
 
-    /// The device is free: let go, or never opened.
+    /// The device is free: released, or never opened.
     func end() {
         guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
         thread.finish()

@@ -3,9 +3,9 @@ package import NIOCore
 
 /// The machine as an Android phone, at a head unit's USB port: `gadget:`.
 ///
-/// The head unit is the host: it finds a phone, leads it into accessory mode (Android Open Accessory), and then
-/// has a pair of bulk endpoints. So this transport listens. `GadgetPump` has the threads; here its end of the
-/// socket pair becomes a channel. What needs root has been done before (`GadgetComposer`).
+/// The head unit is the host: it finds a phone, leads it into accessory mode (Android Open Accessory), and then has
+/// a pair of bulk endpoints. So this transport listens. `GadgetPump` has the threads; here the hub's end of the
+/// socket pair becomes a channel. Everything that needs root has been done before (`GadgetComposer`).
 package struct GadgetTransport: AccessoryTransport {
     package static let scheme = "gadget"
     package static let usage = "gadget:?udc=fe980000.usb"

@@ -11,18 +11,18 @@ package struct RFCOMMTransport: AccessoryTransport {
     package static let usage = "rfcomm:/dev/rfcomm0"
     package static let summary = "a Bluetooth serial port made by the rfcomm tool"
 
-    /// The kernel gives up on an unanswered page after 5 s and on RFCOMM itself after 30 s, and
-    /// hangs up then; this only catches what it forgets.
+    /// The kernel gives up on an unanswered page after 5 s and on RFCOMM itself after 30 s, and hangs up then; this
+    /// limit only catches cases that it misses.
     static let connectLimit: Duration = .seconds(40)
 
-    /// How often the state is asked for while connecting: the kernel has no event for it.
+    /// How often the state is polled while connecting: the kernel has no event for it.
     static let connectInterval: CInt = 100
 
-    /// Connecting, and the driver's own time.
+    /// Time for connecting, and for the driver itself.
     static let openLimit: TimeAmount = .seconds(50)
 
     let path: String
-    /// Tests have their own.
+    /// Tests replace it.
     var calls = DeviceCalls.shared
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
@@ -56,8 +56,8 @@ package struct RFCOMMTransport: AccessoryTransport {
             configure: configure)
     }
 
-    /// On the device's thread. Until then a read gives 0 and a write EIO, which would pass for a
-    /// hang-up.
+    /// Runs on the device's thread. Before the connection is up, a read gives 0 and a write EIO, which would pass
+    /// for a hang-up.
     private static func waitUntilConnected(
         _ tty: TTY, _ path: String
     ) throws(LinkProblem) {
@@ -74,8 +74,8 @@ package struct RFCOMMTransport: AccessoryTransport {
         }
     }
 
-    /// The kernel's own word if it has one, else carrier detect, which Bluetooth stacks map to the
-    /// "data valid" signal; a tty that has neither (a pty) is connected.
+    /// The kernel's own answer if it has one, else carrier detect, which Bluetooth stacks map to the "data valid"
+    /// signal; a tty that has neither (a pty) is connected.
     private static func isConnected(device: CInt?, carrier: Bool?) -> Bool {
         var connected = false
         if let device, relay_rfcomm_is_connected(device, &connected) == 0 { return connected }
@@ -107,7 +107,7 @@ extension RFCOMMTransport {
             remedy: "check that the head unit is on and in range")
     }
 
-    /// Opening an RFCOMM tty starts connecting, and fails with the words of Bluetooth sockets.
+    /// Opening an RFCOMM tty starts connecting, and fails with the error codes of Bluetooth sockets.
     static func problem(_ path: String, opening error: CInt) -> LinkProblem? {
         switch error {
         case EHOSTUNREACH, ENETDOWN, ENETUNREACH:

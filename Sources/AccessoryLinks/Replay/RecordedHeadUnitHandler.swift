@@ -8,7 +8,7 @@ import Traces
 /// Runs a `RecordedHeadUnit` on a channel's event loop: bytes in, bytes out, one timer, and a file that
 /// is read ahead on a thread of its own, one batch at a time.
 ///
-/// When the app side does not read, it stops reading too.
+/// When the app side does not read, the handler stops reading too.
 final class RecordedHeadUnitHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -68,7 +68,7 @@ final class RecordedHeadUnitHandler: ChannelDuplexHandler {
                 self.recording = recording
                 self.feed(batch, context: context)
             case .failure(let error):
-                // What was read before is replayed all the same.
+                // What was read before is still replayed.
                 self.hasFailed = true
                 Self.logger.error(
                     "the recording ends here: \(error)", metadata: ["file": "\(old.path)"])
@@ -102,7 +102,7 @@ final class RecordedHeadUnitHandler: ChannelDuplexHandler {
         timer = nil
     }
 
-    /// Frames of running sessions are believed sooner when the decoder looks for the next frame.
+    /// Lets the decoder accept frames of running sessions sooner when it looks for the next frame.
     private func updateKnownSessions() {
         var known = SessionSet()
         for id in headUnit.sessionIDs { known.insert(id) }

@@ -5,8 +5,8 @@ import OpenXCTraces
 import Replays
 import Traces
 
-/// What was recorded, in place of the accessory: `replay:FILE`. The head unit of a recording answers live
-/// apps as it did then; an OpenXC trace is played to clients.
+/// A recording in place of the accessory: `replay:FILE`. The head unit of a recording answers live apps as it did
+/// then; an OpenXC trace is played to clients.
 package struct ReplayTransport: AccessoryTransport {
     package static let scheme = "replay"
     package static let usage = "replay:bug.pcapng"
@@ -92,8 +92,8 @@ package struct ReplayTransport: AccessoryTransport {
         }
     }
 
-    /// A socket pair, as `sim:` has: what was recorded sits at the other end, on the same loop. The file is
-    /// read on NIO's threads for files.
+    /// Opens a socket pair, as `sim:` does: the recording sits at the other end, on the same loop. The file is read
+    /// on NIO's threads for files.
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
@@ -124,12 +124,12 @@ package struct ReplayTransport: AccessoryTransport {
         }
     }
 
-    /// Reads until the first session that the head unit granted: a recording without one answers nobody.
+    /// Reads up to the first session that the head unit granted: a recording without one answers no app.
     private func beginning() async throws(LinkProblem) -> (Recording, [Recording.Batch]) {
         try await onThread(Self.read)
     }
 
-    /// Opens the file where that may block, once it has been found to be one.
+    /// Opens the file on a thread that may block, after checking that it is a file.
     private func onThread<File: Sendable>(
         _ open: @escaping @Sendable (String) throws -> File
     ) async throws(LinkProblem) -> File {
@@ -152,7 +152,7 @@ package struct ReplayTransport: AccessoryTransport {
             var batches: [Recording.Batch] = []
             while true {
                 let batch = try recording.next()
-                // What belongs to no granted session is said to nobody.
+                // Batches before the first granted session would reach no app.
                 if batch.grantedSessions == 0 { batches = [] }
                 batches.append(batch)
                 if batch.grantedSessions > 0 { return (recording, batches) }
@@ -165,7 +165,7 @@ package struct ReplayTransport: AccessoryTransport {
                     remedy:
                         "relayctl trace info says what is in it; relayctl record makes a trace")
             }
-            // That it is no OpenXC trace either has been found out before.
+            // It has already been found to be no OpenXC trace either.
             throw LinkProblem(
                 .other, "\(error); no OpenXC trace either, whose lines are JSON objects",
                 remedy: "make one with relayctl record (of a vehicle interface: with --format "
@@ -176,7 +176,7 @@ package struct ReplayTransport: AccessoryTransport {
             remedy: "start the recording before the app connects, then replay that")
     }
 
-    /// What cannot be a recording, in words of its own.
+    /// Refuses what cannot be a recording, with a message of its own.
     private static func check(_ path: String) throws(LinkProblem) {
         var status = stat()
         guard stat(path, &status) == 0 else {

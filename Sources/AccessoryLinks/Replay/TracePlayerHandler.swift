@@ -5,8 +5,8 @@ import NIOPosix
 import OpenXCProtocol
 import OpenXCTraces
 
-/// Runs a `TracePlayer` on a channel's event loop: one timer, and a file that is read ahead on a thread of
-/// its own, one batch at a time. What clients say is read and not answered: a trace has no answers.
+/// Runs a `TracePlayer` on a channel's event loop: one timer, and a file that is read ahead on a thread of its own,
+/// one batch at a time. What clients send is read and not answered: a trace has no answers.
 ///
 /// When the link takes no more, the trace waits: nothing of it is lost.
 final class TracePlayerHandler: ChannelInboundHandler {
@@ -19,11 +19,11 @@ final class TracePlayerHandler: ChannelInboundHandler {
     private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
     private var isReading = false
     private var skipped = SkippedLines()
-    /// In a loop, only the first round is told of: the others are the same.
+    /// In a loop, only the first round is reported: the others are the same.
     private var isFirstRound = true
 
     private static let logger = Logger(label: "replay")
-    /// What is put on the link in one go.
+    /// The most messages written to the link in one go.
     private static let messagesAtOnce = 256
 
     init(_ options: TracePlayer.Options, _ file: OpenXCTraceFile) {
@@ -94,7 +94,7 @@ final class TracePlayerHandler: ChannelInboundHandler {
             guard !output.messages.isEmpty else { break }
             var bytes: [UInt8] = []
             for message in output.messages {
-                // What has no words in JSON was not read from JSON.
+                // A message that has no JSON form was not read from JSON.
                 try? MessageFraming.json.append(message, to: &bytes)
             }
             context.write(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
@@ -105,7 +105,7 @@ final class TracePlayerHandler: ChannelInboundHandler {
         readAhead(context: context)
     }
 
-    /// Keeps exactly one task for the next deadline, and none while nothing is due or nothing is taken.
+    /// Keeps exactly one task for the next deadline, and none while nothing is due or the link takes nothing.
     private func scheduleTimer(context: ChannelHandlerContext) {
         let deadline = context.channel.isWritable ? player.nextDeadline : nil
         guard deadline != timer?.deadline else { return }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A path under /dev and why it cannot be opened, in words that name the file, its group, or the
-/// program that has it. Used by the ttys; `LinkSupervisor` asks whether the node exists.
+/// A path under /dev and why it cannot be opened, in words that name the file, its group, or the program that has
+/// it open. Used by the ttys; `LinkSupervisor` asks whether the node exists.
 package struct DeviceNode {
     let path: String
 
@@ -9,8 +9,8 @@ package struct DeviceNode {
         self.path = path
     }
 
-    /// Whether the node is there, symbolic links followed. A node that cannot be looked at (a
-    /// directory keeps us out) counts as there, because inotify would not tell of it either.
+    /// Whether the node exists, following symbolic links. A node that cannot be examined (a directory keeps us out)
+    /// counts as existing, because inotify would not report it either.
     var exists: Bool {
         var info = stat()
         return stat(path, &info) == 0 || (errno != ENOENT && errno != ENOTDIR)
@@ -18,7 +18,7 @@ package struct DeviceNode {
 
     /// Explains a failed open(2) or flock(2).
     ///
-    /// - Parameter others: Asked when there is no such node: see `absent`.
+    /// - Parameter others: Evaluated when there is no such node: see `absent`.
     func problem(
         opening error: CInt, others: @autoclosure () -> [String] = []
     ) -> LinkProblem {
@@ -26,9 +26,9 @@ package struct DeviceNode {
         case ENOENT, ENOTDIR:
             return absent(others: others())
         case EACCES, EPERM:
-            // No permission would help with a path that is wrong.
+            // No permission would help if the path is wrong.
             if let fileType, fileType != S_IFCHR { return notATerminal() }
-            // Mode and group say EACCES; EPERM is the word of a device policy.
+            // Mode and group give EACCES; EPERM comes from a device policy.
             if error == EPERM, let info, fileType == S_IFCHR {
                 return Self.forbiddenByPolicy(path: path, device: info.st_rdev)
             }
@@ -38,7 +38,7 @@ package struct DeviceNode {
         case EISDIR, ELOOP:
             return notATerminal()
         case ENXIO, ENODEV:
-            // A socket file also says ENXIO.
+            // A socket file also gives ENXIO.
             return fileType == S_IFCHR
                 ? LinkProblem(
                     .vanished, "\(path) exists but no device is behind it",
@@ -49,7 +49,7 @@ package struct DeviceNode {
         }
     }
 
-    /// - Parameter others: What is there: the one that is missed may have another name today.
+    /// - Parameter others: The nodes that exist: the missing one may have another name today.
     func absent(others: [String] = []) -> LinkProblem {
         LinkProblem(
             .absent, "\(path) does not exist" + Self.words(others),
@@ -66,7 +66,7 @@ package struct DeviceNode {
         return "; there \(others.count == 1 ? "is" : "are") \(list)"
     }
 
-    /// The rest is counted: relayctl devices has them all.
+    /// The rest is only counted; relayctl devices lists them all.
     private static let mostOthers = 3
 
     func notATerminal() -> LinkProblem {
@@ -85,7 +85,7 @@ package struct DeviceNode {
             remedy: "correct the path in the head unit's address")
     }
 
-    /// False also of what cannot be looked at.
+    /// Also false if the node cannot be examined.
     var isCharacterDevice: Bool { fileType == S_IFCHR }
 
     private var info: stat? {
@@ -101,7 +101,7 @@ package struct DeviceNode {
 extension DeviceNode {
     /// Why the node's permissions keep this process out, without opening it; nil when they do not.
     ///
-    /// - Parameter asService: whether root asks for relayd's service if there is one.
+    /// - Parameter asService: whether root asks on behalf of relayd's service, if there is one.
     func problemOfAccess(asService: Bool) -> LinkProblem? {
         guard access(path, R_OK | W_OK) == 0 else { return problem(opening: errno) }
         return asService && !USBAccessRule.mayOpen(node: path)
@@ -121,14 +121,14 @@ extension DeviceNode {
             mode: info.st_mode & 0o7777)
     }
 
-    /// What a process in a user namespace, such as relayd under PrivateUsers= of its unit, sees in
-    /// place of every user and group it has no name for (/proc/sys/kernel/overflowgid).
+    /// The ID that a process in a user namespace, such as relayd under PrivateUsers= of its unit, sees in place of
+    /// every user and group that has no name there (/proc/sys/kernel/overflowgid).
     private static let hiddenID: UInt32 = 65534
 
-    /// A device that DeviceAllow= of relayd's unit does not name.
+    /// For a device that DeviceAllow= of relayd's unit does not name.
     static func forbiddenByPolicy(path: String, device: dev_t) -> LinkProblem {
-        // A driver's number outlives plugging in and out, a path that is not there when relayd
-        // starts allows nothing. Devices of all sorts share the number 10 ("misc").
+        // A driver's number outlives plugging in and out; a path that does not exist when relayd starts allows
+        // nothing. Devices of all sorts share the number 10 ("misc").
         let major = (device >> 8 & 0xfff) | (device >> 32 & ~0xfff)
         let kind = major == 10 ? path : "char-\(major)"
         return LinkProblem(
@@ -194,7 +194,7 @@ extension DeviceNode {
     }
 }
 
-// MARK: - Who has it
+// MARK: - Holder
 
 extension DeviceNode {
     struct Holder: Equatable {
@@ -222,10 +222,9 @@ extension DeviceNode {
             remedy: remedy)
     }
 
-    /// The first process other than ours with the device open. Without root only our user's
-    /// processes can be looked into, and under relayd's unit only they are seen at all
-    /// (ProtectProc=invisible); then nil is normal, and `sudo fuser` is the remedy. (We are passed
-    /// over because our own failed attempt may still be open.)
+    /// The first process other than ours that has the device open. Without root only our user's processes can be
+    /// examined, and under relayd's unit only they are visible at all (ProtectProc=invisible); then nil is normal,
+    /// and `sudo fuser` is the remedy. (We skip ourselves because our own failed attempt may still be open.)
     func findHolder() -> Holder? {
         var info = stat()
         guard stat(path, &info) == 0 else { return nil }
@@ -237,7 +236,7 @@ extension DeviceNode {
             let holdsIt = Self.entries(of: folder).contains { descriptor in
                 var open = stat()
                 guard stat("\(folder)/\(descriptor)", &open) == 0 else { return false }
-                // Through another node it is the same device.
+                // The same device can be open through another node.
                 return (open.st_dev, open.st_ino) == node
                     || isDevice && open.st_mode & S_IFMT == S_IFCHR && open.st_rdev == device
             }

@@ -1,17 +1,17 @@
 import Glibc
 
-/// The ttys that have a device behind them, as values: part of the answer to `GET /v1/devices`.
-/// None is opened: what is told stands in /sys and in the modes of the nodes.
+/// The ttys that have a device behind them, as values: part of the answer to `GET /v1/devices`. None is opened: the
+/// facts come from /sys and from the modes of the nodes.
 package struct SerialSurvey: Sendable {
     package struct Device: Codable, Hashable, Sendable {
-        /// The node, such as "/dev/ttyUSB0"; another one each time it is plugged in.
+        /// The node, such as "/dev/ttyUSB0"; it can change each time the device is plugged in.
         package let node: String
-        /// The name udev made for it, which stays.
+        /// The name that udev made for it, which does not change.
         package let link: String?
         package let address: String
         /// The kernel's driver.
         package let driver: String?
-        /// Of a USB device: what it calls itself, its vendor and product, and its port.
+        /// For a USB device: the name that it gives itself, its vendor and product, and its port.
         package let name: String?
         package let usbID: String?
         package let usbPort: String?
@@ -32,11 +32,11 @@ package struct SerialSurvey: Sendable {
 
     package let devices: [Device]
 
-    /// Looks around.
+    /// Surveys the machine.
     ///
     /// - Parameters:
-    ///   - root: where the file system begins; tests have their own.
-    ///   - asService: whether root, who may open everything, asks for relayd's service if there is one.
+    ///   - root: where the file system begins; tests use their own.
+    ///   - asService: whether root, who may open everything, asks on behalf of relayd's service, if there is one.
     package init(in root: String = "", asService: Bool = false) {
         let links = Self.links(in: root)
         devices = DeviceNode.entries(of: root + "/sys/class/tty").sorted().compactMap { name in
@@ -44,23 +44,23 @@ package struct SerialSurvey: Sendable {
         }
     }
 
-    /// Why the tty at `path` may not be opened, by relayd's service where root asks; nil when it may.
-    /// It is not opened.
+    /// Why the tty at `path` may not be opened, by relayd's service when root asks; nil when it may. The tty is not
+    /// opened.
     package static func problem(opening path: String) -> LinkProblem? {
         let node = DeviceNode(path)
         return node.problemOfAccess(asService: true)
             ?? (node.isCharacterDevice ? nil : node.notATerminal())
     }
 
-    /// Adapters that are plugged in, as "/dev/ttyACM0 (FTDI FT232R)": what the kernel says of them in
-    /// /sys, and nothing else that may take time.
+    /// The adapters that are plugged in, as "/dev/ttyACM0 (FTDI FT232R)": only what the kernel reports in /sys, and
+    /// nothing that may take time.
     ///
-    /// - Parameter root: As of `init`.
+    /// - Parameter root: As for `init`.
     static func plugged(in root: String = "") -> [String] {
         DeviceNode.entries(of: root + "/sys/class/tty").sorted().compactMap { name in
             let folder = "\(root)/sys/class/tty/\(name)/device"
             guard let usb = FilePath.resolved(folder).flatMap(usbDevice) else { return nil }
-            // Devices call themselves what they like.
+            // A device can give itself any name.
             let words = ["manufacturer", "product"].compactMap { SystemFile.line("\(usb)/\($0)") }
             let called = String(words.joined(separator: " ").filter(\.isPlain).prefix(60))
             return "/dev/" + name.split(separator: "!").joined(separator: "/")
@@ -78,7 +78,7 @@ package struct SerialSurvey: Sendable {
         guard hardware != nil || isBluetooth, SystemFile.line("\(folder)/type") != "0" else {
             return nil
         }
-        // Where a node's name has a directory in it, /sys has "!".
+        // A "!" in /sys stands for a "/" in the node's name.
         let node = "/dev/" + name.split(separator: "!").joined(separator: "/")
         let link = FilePath.resolved(root + node).flatMap { links[$0] }
         let usb = hardware.flatMap { usbDevice(above: $0) }
@@ -100,7 +100,7 @@ package struct SerialSurvey: Sendable {
     private static func links(in root: String) -> [String: String] {
         var links: [String: String] = [:]
         for name in DeviceNode.entries(of: root + "/dev/serial/by-id").sorted() {
-            // What an address cannot say as it is.
+            // Names with characters that an address cannot contain as they are.
             let isPlain = name.utf8.allSatisfy {
                 $0 > 0x20 && $0 < 0x7F && ![0x23, 0x25, 0x26, 0x3F].contains($0)
             }
@@ -113,7 +113,7 @@ package struct SerialSurvey: Sendable {
         return links
     }
 
-    /// A tty of USB lies some levels below its device: tty, port of the adapter, interface, device.
+    /// A USB tty lies some levels below its device: tty, port of the adapter, interface, device.
     private static func usbDevice(above path: String) -> String? {
         var parts = path.split(separator: "/")
         for _ in 0..<levelsToUSBDevice {
@@ -128,13 +128,13 @@ package struct SerialSurvey: Sendable {
 }
 
 extension Character {
-    /// A letter of ASCII, a digit, a sign or a blank.
+    /// An ASCII letter, digit or sign, or a blank.
     fileprivate var isPlain: Bool { asciiValue.map { (0x20..<0x7F).contains($0) } ?? false }
 }
 
 /// Paths as the file system sees them.
 private enum FilePath {
-    /// Without symbolic links; nil when there is nothing.
+    /// The path without symbolic links; nil when nothing exists there.
     static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }

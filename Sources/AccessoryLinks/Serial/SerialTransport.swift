@@ -6,18 +6,18 @@ package struct SerialTransport: AccessoryTransport {
     package static let usage = "serial:/dev/ttyUSB0?baud=3000000&flow=rtscts"
     package static let summary = "a tty: UART, USB serial adapter, CDC-ACM board"
 
-    /// What every adapter and every boot loader speaks. CDC-ACM boards ignore it.
+    /// The rate that every adapter and every boot loader supports. CDC-ACM boards ignore it.
     package static let defaultBaud: UInt32 = 115_200
 
-    /// What the serial line of an OpenXC vehicle interface has; it sends only while CTS allows it.
+    /// The rate of an OpenXC vehicle interface's serial line; the interface sends only while CTS allows it.
     static let openXCBaud: UInt32 = 230_400
 
-    /// Slower than the slowest standard rate is a typing error; faster than any UART made, too.
+    /// A rate below the slowest standard one is a typing error; so is one above that of any UART made.
     package static let baudRange: ClosedRange<UInt32> = 50...20_000_000
 
     package enum FlowControl: String, CaseIterable, Sendable {
-        /// The default, because with `rtscts` and a cable that lacks the CTS wire nothing is ever
-        /// sent, which looks like a dead device; without it the worst is a resynchronised stream.
+        /// The default, because with `rtscts` and a cable that lacks the CTS wire nothing is ever sent, which looks
+        /// like a dead device; without flow control the worst case is a resynchronised stream.
         case none
         case rtscts
     }
@@ -26,7 +26,7 @@ package struct SerialTransport: AccessoryTransport {
     let baud: UInt32
     let flow: FlowControl
     let dtr: Bool
-    /// Tests have their own.
+    /// Tests replace it.
     var calls = DeviceCalls.shared
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
@@ -35,9 +35,9 @@ package struct SerialTransport: AccessoryTransport {
         baud = try Self.parseBaud(address)
         flow = try Self.parseFlow(address)
         switch address[option: "dtr"] {
-        // On is what opening a tty does anyway; some CDC-ACM boards wait for it before they send.
-        // Off comes a moment after: the kernel raises DTR and RTS in open(2), whatever is asked for
-        // (tty_port_block_til_ready). A board that resets on DTR resets all the same.
+        // Opening a tty switches DTR on anyway; some CDC-ACM boards wait for it before they send. "off" takes
+        // effect a moment later: the kernel raises DTR and RTS in open(2) regardless (tty_port_block_til_ready), so
+        // a board that resets on DTR still resets.
         case nil, "on": dtr = true
         case "off": dtr = false
         case .some(let value):
@@ -79,7 +79,7 @@ package struct SerialTransport: AccessoryTransport {
         let tty = try await TTY.open(path, calls, on: loop) {
             [baud, flow, dtr] tty throws(LinkProblem) in
             try tty.setRaw(baud: baud, rtsCts: flow == .rtscts)
-            // Before DTR: what a board sends because of DTR must not be thrown away.
+            // Before DTR: bytes that a board sends because of DTR must not be discarded.
             tty.flush()
             try tty.setDTR(dtr)
         }

@@ -3,11 +3,11 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// An open tty, from open(2) to the return of its last close(2), both of which happen on the
-/// device's own thread. `SerialTransport` and `RFCOMMTransport` open one per link.
+/// An open tty, from open(2) to the return of its last close(2), both of which run on the device's own thread.
+/// `SerialTransport` and `RFCOMMTransport` open one per link.
 ///
-/// The channel gets two duplicates of the descriptor, and closes them on its loop; the one here is
-/// closed after them. Only the last close of a tty reaches its driver, which may keep it waiting.
+/// The channel gets two duplicates of the descriptor, and closes them on its loop; the descriptor here is closed
+/// after them. Only the last close of a tty reaches its driver, which may block it.
 final class TTY: Sendable {
     let path: String
     private let use: DeviceUse
@@ -35,7 +35,7 @@ final class TTY: Sendable {
     /// Opens the node, proves that it is a tty, locks other programs out and prepares it.
     ///
     /// - Parameters:
-    ///   - explain: words for a failed open(2), by errno; nil for the usual ones.
+    ///   - explain: gives the problem for a failed open(2), by errno; nil for the usual one.
     ///   - prepare: runs on the device's thread, where it may block.
     static func open(
         _ path: String, _ calls: DeviceCalls = .shared, on loop: any EventLoop,
@@ -82,7 +82,7 @@ final class TTY: Sendable {
             try prepare(tty)
             return .success(tty)
         } catch {
-            // Here, where it may block, so that the next attempt finds the device free.
+            // On this thread, where it may block, so that the next attempt finds the device free.
             tty.letGo()
             return .failure(error)
         }
@@ -96,8 +96,8 @@ final class TTY: Sendable {
             : problem("\(path) does not answer", errno: error)
     }
 
-    /// TIOCEXCL does not bind root, and cannot be asked for atomically: flock decides between two
-    /// relayds, TIOCEXCL keeps everybody else out from here on.
+    /// TIOCEXCL does not bind root, and cannot be requested atomically: flock decides between two relayds, TIOCEXCL
+    /// keeps all other programs out from here on.
     private func lock() throws(LinkProblem) {
         guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
             throw DeviceNode(path).problem(opening: errno == EWOULDBLOCK ? EBUSY : errno)
@@ -109,7 +109,7 @@ final class TTY: Sendable {
         }
     }
 
-    /// Whether the exclusive flag may be ours to take back.
+    /// Whether the exclusive flag may be ours to clear.
     private let isLocked = Atomic(false)
 
     /// Every request to a tty that has hung up fails with EIO; one whose device is gone may say
@@ -129,8 +129,8 @@ final class TTY: Sendable {
 // MARK: - Settings
 
 extension TTY {
-    /// Raw mode, 8N1; `baud` nil leaves the rate alone. What was asked for and what the driver
-    /// made of it are compared, because drivers round or ignore silently.
+    /// Sets raw mode, 8N1; a nil `baud` leaves the rate alone. The settings that the driver made are compared with
+    /// those requested, because drivers round or ignore silently.
     func setRaw(baud: UInt32?, rtsCts: Bool) throws(LinkProblem) {
         let failed = relay_tty_set_raw(raw, baud ?? 0, rtsCts)
         guard failed == 0 else {
@@ -169,8 +169,8 @@ extension TTY {
         return difference * 1000 <= UInt64(wanted) * 25
     }
 
-    /// Raises or drops DTR. Ptys have no modem lines (ENOTTY) and some drivers say EINVAL: fine,
-    /// then nobody waits for them either.
+    /// Raises or drops DTR. Ptys have no modem lines (ENOTTY) and some drivers return EINVAL; that is fine, since
+    /// nothing waits for the lines then.
     func setDTR(_ on: Bool) throws(LinkProblem) {
         let error = relay_tty_set_dtr(raw, on)
         guard error == 0 || error == ENOTTY || error == EINVAL else {
@@ -178,7 +178,7 @@ extension TTY {
         }
     }
 
-    /// Forgets bytes that arrived before we listened: the tail of somebody else's conversation.
+    /// Discards bytes that arrived before we listened: the tail of an earlier conversation.
     func flush() {
         _ = relay_tty_flush(raw)
     }
@@ -191,19 +191,19 @@ extension TTY {
 
     /// Waits until the driver hangs up (unplugged, or the RFCOMM peer refused).
     ///
-    /// - Returns: Whether it has within the time.
+    /// - Returns: Whether the driver hung up within the time.
     func hangsUp(withinMilliseconds limit: CInt) -> Bool {
         var events = pollfd(fd: raw, events: 0, revents: 0)
         return poll(&events, 1, limit) == 1 && events.revents & Int16(POLLHUP | POLLERR) != 0
     }
 
-    /// Nobody waits for the device any more.
+    /// The device is no longer waited for.
     var isAbandoned: Bool { use.isAbandoned }
 
-    /// Reads behind what is in the buffer, without waiting. The end of the tty and errors are left to the
-    /// channel, which finds them again.
+    /// Reads after what is in the buffer, without waiting. The end of the tty and errors are left to the channel,
+    /// which finds them again.
     ///
-    /// - Returns: How many bytes; 0 when there is nothing.
+    /// - Returns: How many bytes were read; 0 when there are none.
     func readMore(into buffer: inout ByteBuffer, upTo size: Int) -> Int {
         descriptor.withLock { descriptor in
             guard let fd = descriptor?.rawValue, buffer.writerIndex < size else { return 0 }
@@ -227,8 +227,8 @@ extension TTY {
 // MARK: - The link
 
 extension TTY {
-    /// The link's channel. Its pipeline starts with a handler that lets the driver send what it
-    /// still has before a close that we asked for, and that says why the tty hung up.
+    /// The link's channel. Its pipeline starts with a handler that lets the driver send its remaining bytes before
+    /// a close that we asked for, and that reports why the tty hung up.
     ///
     /// - Parameter hangUp: what a hang-up means.
     func makeChannel(
@@ -248,32 +248,32 @@ extension TTY {
                 }.flatMap { configure(channel) }
             }
         } catch {
-            // The channel may not be made while the device is still being let go.
+            // The failure is thrown only once the device is free again, or releasing it has taken too long.
             _ = await end().outcome()
             throw error
         }
     }
 
-    /// Lets the tty go, on the device's thread. Further calls do nothing.
+    /// Releases the tty, on the device's thread. Further calls do nothing.
     ///
-    /// What the device has not taken is thrown away; not every driver does that when asked, so the
-    /// close is interrupted when it waits for it. The exclusive flag belongs to the tty and not to
-    /// our descriptors, and somebody else may have had it open before us: so it is taken back. So is
-    /// the lock, which belongs to the open file: a program that is just being started has a copy of
-    /// every descriptor until it executes, and would keep the device locked as long.
+    /// Output that the device has not taken is discarded; not every driver does that when asked, so a close that
+    /// waits for it is interrupted. The exclusive flag belongs to the tty and not to our descriptors, and another
+    /// program may have opened the tty before us, so the flag is cleared. So is the lock, which belongs to the open
+    /// file: a program that is just being started has a copy of every descriptor until it executes, and would keep
+    /// the device locked for that long.
     ///
     /// - Returns: Succeeds when the device is free again, or when it has taken too long.
     @discardableResult
     func end() -> EventLoopFuture<Void> {
         guard let fd = taken() else { return use.freed }
-        // Also called by `deinit`, which nothing of this object may outlive.
+        // Also called by `deinit`: the closure must not keep this object alive.
         use.close { [calls, wasLocked = isLocked.load(ordering: .acquiring)] in
             Self.close(fd, wasLocked: wasLocked, calls)
         }
         return use.freed
     }
 
-    /// The same on the device's thread, at once.
+    /// The same at once, for a caller on the device's thread.
     private func letGo() {
         guard let fd = taken() else { return }
         Self.close(fd, wasLocked: isLocked.load(ordering: .acquiring), calls)
@@ -283,7 +283,7 @@ extension TTY {
     private func taken() -> CInt? { descriptor.withLock { $0.take()?.release() } }
 
     private static func close(_ fd: CInt, wasLocked: Bool, _ calls: DeviceCalls) {
-        // A tty that somebody else has locked is left as it is.
+        // A tty that another program has locked is left as it is.
         if wasLocked {
             _ = relay_tty_flush(fd)
             _ = relay_tty_set_exclusive(fd, false)

@@ -1,32 +1,32 @@
 import Glibc
 import NIOCore
 
-/// First handler of a tty link. Delays a close that relayd asks for until the driver has sent its
-/// bytes, so that the farewell to the head unit is not cut off, and until the device is free. Puts
-/// the reason in front of the bare end that a hang-up is. Reads on where the channel reads once.
+/// First handler of a tty link. Delays a close that relayd asks for until the driver has sent its bytes, so that
+/// the farewell to the head unit is not cut off, and until the device is free. Reports the reason for a hang-up
+/// before the bare end of the channel. Reads on where the channel reads once.
 final class TTYLinkHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// 250 ms carry about 2,800 bytes at 115,200 baud: more than any farewell. Longer would only
-    /// help a peer that holds CTS, and shutting down must not wait for that one.
+    /// 250 ms carry about 2,800 bytes at 115,200 baud: more than any farewell. A longer wait would only help a peer
+    /// that holds CTS, and shutting down must not wait for such a peer.
     static let drainLimit: TimeAmount = .milliseconds(250)
 
-    /// How often the driver's queue is looked at meanwhile.
+    /// How often the driver's queue is checked meanwhile.
     static let drainInterval: TimeAmount = .milliseconds(10)
 
-    /// Bytes of one read at most: as many as the driver may have (its flip buffers hold 64 KiB), and
-    /// short beside what a socket brings.
+    /// The most bytes of one read: as many as the driver may have (its flip buffers hold 64 KiB), and few compared
+    /// with what a socket brings.
     static let readLimit = 64 << 10
 
     let tty: TTY
-    /// What was read on into last. Its storage is used again when nobody refers to it any more.
+    /// The buffer of the last read that went on. Its storage is reused once nothing else refers to it.
     private var storage = ByteBuffer()
     private let hangUp: LinkProblem
     private let limit: TimeAmount
-    /// The end has a reason: ours, or one that has been told.
+    /// The end has a reason: our own close, or one that has been reported.
     private var isExplained = false
 
     init(tty: TTY, hangUp: LinkProblem, limit: TimeAmount = drainLimit) {
@@ -37,18 +37,18 @@ final class TTYLinkHandler: ChannelDuplexHandler {
 
     // MARK: Reading
 
-    /// The kernel hands over a tty's bytes 4 KB at a time, and the channel asks for them once: each 4 KB
-    /// would cost a turn of the loop, and nearly each frame that is larger a copy.
+    /// The kernel hands over a tty's bytes 4 KB at a time, and the channel reads only once: each 4 KB would cost a
+    /// turn of the loop, and nearly every larger frame a copy.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         context.fireChannelRead(wrapInboundOut(readOn(after: unwrapInboundIn(data))))
     }
 
-    /// What was read, and behind it what the driver has besides.
+    /// The bytes that were read, followed by what else the driver has.
     private func readOn(after first: ByteBuffer) -> ByteBuffer {
         let count = first.readableBytes
         guard count < Self.readLimit else { return first }
         storage.clear(minimumCapacity: Self.readLimit)
-        // Mostly there is nothing more, and then nothing has to be copied.
+        // Usually there is nothing more, and then nothing has to be copied.
         storage.moveWriterIndex(to: count)
         guard tty.readMore(into: &storage, upTo: Self.readLimit) > 0 else { return first }
         storage.setBuffer(first, at: 0)
@@ -100,7 +100,7 @@ final class TTYLinkHandler: ChannelDuplexHandler {
     ) {
         guard context.channel.isActive, tty.queuedBytes > 0, context.eventLoop.now < deadline
         else {
-            // The device is free again when the caller hears of it, not a moment later.
+            // The device is free again when the caller is notified, not a moment later.
             let closed = context.eventLoop.makePromise(of: Void.self)
             closed.futureResult.hop(to: context.eventLoop).flatMap { [tty] in tty.end() }
                 .cascade(to: promise)

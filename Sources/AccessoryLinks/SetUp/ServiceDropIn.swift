@@ -1,11 +1,11 @@
 import Glibc
 
-/// A drop-in of relayd's unit in systemd, one for each role that needs more than the unit has. The package
-/// ships it where it has no effect; a link enables it.
+/// A drop-in for relayd's systemd unit, one for each role that needs more than the unit has. The package ships it
+/// where it has no effect; a link enables it.
 struct ServiceDropIn: Sendable {
-    /// As the package ships it.
+    /// The file that the package ships.
     var shipped: String
-    /// Where systemd looks for it.
+    /// The folder where systemd looks for it.
     var folder = "/etc/systemd/system/relayd.service.d"
     /// Asks systemd to read its units again; returns the program's exit code.
     var reload: @Sendable () -> CInt = { system("systemctl daemon-reload") }
@@ -16,7 +16,7 @@ struct ServiceDropIn: Sendable {
 
     init(shipped: String) { self.shipped = shipped }
 
-    /// Where systemd runs and relayd is installed as a service of it; nil elsewhere.
+    /// Finds the shipped drop-in; nil unless systemd runs and relayd is installed as one of its services.
     init?(role: String) {
         let places = ["/usr/local", "/usr"].map {
             "\($0)/share/relayd/relayd.service.d/\(role).conf"
@@ -29,7 +29,7 @@ struct ServiceDropIn: Sendable {
 
     var isEnabled: Bool { access(enabled, F_OK) == 0 }
 
-    /// As commands.
+    /// The commands that enable it.
     var enabling: [String] {
         ["mkdir -p \(folder)", "ln -s \(shipped) \(enabled)", "systemctl daemon-reload"]
     }
@@ -45,7 +45,7 @@ struct ServiceDropIn: Sendable {
 
     func disable() throws(LinkProblem) {
         guard unlink(enabled) == 0 || errno == ENOENT else { throw failed(errno) }
-        // Others may have drop-ins there.
+        // The folder may hold other drop-ins.
         rmdir(folder)
         try readAgain()
     }

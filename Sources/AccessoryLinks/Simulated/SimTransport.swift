@@ -4,7 +4,7 @@ import SimulatedAccessory
 import SimulatedVehicle
 
 /// The built-in accessories, for work without hardware: the head unit `sim:` and the vehicle interface
-/// `sim:openxc`. Their options are those of their configurations.
+/// `sim:openxc`. Their configurations define their options.
 package struct SimTransport: AccessoryTransport {
     package static let scheme = "sim"
     package static let usage = "sim:"
@@ -48,8 +48,8 @@ package struct SimTransport: AccessoryTransport {
 
     package var deviceNode: String? { nil }
 
-    /// A socket pair: one end is the link, the accessory sits at the other, on the same loop. A
-    /// real socket gives the simulator the same back pressure and partial reads as hardware has.
+    /// Opens a socket pair: one end is the link, the accessory sits at the other, on the same loop. A real socket
+    /// gives the simulator the same back pressure and partial reads as hardware.
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {

@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// Tells when a device node may have come, gone or changed: inotify on its directory, or on the
-/// nearest one that exists (/dev/serial/by-id comes and goes with its contents). Symbolic links are
-/// followed: the directory of each link's target is watched too.
+/// Reports when a device node may have appeared, disappeared or changed: inotify on its directory, or on the
+/// nearest one that exists (/dev/serial/by-id comes and goes with its contents). Symbolic links are followed: the
+/// directory of each link's target is watched too.
 ///
 /// `LinkSupervisor` has one while the link is down. It costs nothing between events.
 struct DeviceWatcher: DevicePresence {
@@ -12,21 +12,21 @@ struct DeviceWatcher: DevicePresence {
     private let channel: any Channel
     private let health: Health
 
-    /// Why a directory cannot be watched (no read permission, no watches left); nil when all is
-    /// well. Then the node may come without a word: look at it from time to time instead.
+    /// Why a directory cannot be watched (no read permission, no watches left), so that the node may appear
+    /// unnoticed and has to be checked from time to time; nil when all is well.
     var failure: LinkProblem? { health.failure.withLock { $0 } }
 
     var isWorthTrying: Bool { DeviceNode(node).exists }
 
     var absence: LinkProblem { DeviceNode(node).absent(others: SerialSurvey.plugged()) }
 
-    /// What the handler on the loop says to the watcher's owner.
+    /// What the handler on the loop reports to the watcher's owner.
     final class Health: Sendable {
         let failure = Mutex<LinkProblem?>(nil)
     }
 
-    /// Starts watching; `onChange` is called on the loop, at most once per batch of events. Whoever
-    /// starts a watcher looks at the node afterwards, since earlier changes are not told.
+    /// Starts watching; `onChange` is called on the loop, at most once per batch of events. The caller checks the
+    /// node afterwards, since earlier changes are not reported.
     init(
         node: String, on loop: any EventLoop, onChange: @escaping @Sendable () -> Void
     ) async throws(LinkProblem) {

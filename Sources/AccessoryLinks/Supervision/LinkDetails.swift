@@ -1,14 +1,13 @@
 import CShims
 import Synchronization
 
-/// What a transport knows of its links beyond their bytes: which device is open, what was lost when
-/// links ended. The transport writes it, on whatever thread it has; the status reads it.
+/// What a transport knows about its links beyond their bytes: which device is open, and what was lost when links
+/// ended. The transport writes it, on any thread; the status reads it.
 package final class LinkDetails: Sendable {
     package struct Values: Hashable, Sendable {
         /// The device that is open, in words: `OpenXC Vehicle Interface at port 1-2`.
         package var device: String?
-        /// Bytes the transport had read from the accessory and could not hand over any more, of all
-        /// links so far.
+        /// Bytes that the transport had read from the accessory and could no longer hand over, of all links so far.
         package var lostBytesIn = 0
         /// Bytes handed over to the transport that are not known to have reached the accessory.
         package var lostBytesOut = 0
@@ -25,7 +24,7 @@ package final class LinkDetails: Sendable {
 
     private let state = Mutex(Values())
 
-    /// Whether it is known what was lost; without, the numbers say nothing.
+    /// Whether losses are counted; if not, the numbers say nothing.
     package let countsLosses: Bool
 
     package init(countsLosses: Bool = true) { self.countsLosses = countsLosses }
@@ -36,14 +35,14 @@ package final class LinkDetails: Sendable {
         state.withLock { $0.device = device }
     }
 
-    /// The open device has said more of itself.
+    /// Adds what the open device has told about itself since.
     func learnt(_ words: String) {
         state.withLock { values in
             values.device = values.device.map { "\($0), \(words)" }
         }
     }
 
-    /// Bytes that were lost besides those of `ended`.
+    /// Counts lost bytes other than those given to `ended`.
     func lost(out bytes: Int) {
         state.withLock { $0.lost(in: 0, out: bytes) }
     }

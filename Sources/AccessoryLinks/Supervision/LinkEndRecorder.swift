@@ -4,8 +4,8 @@ import Synchronization
 /// Remembers why a link ended: an error that the channel reported, our own close, or (neither) the
 /// peer. `LinkSupervisor` puts its two handlers around the hub's and asks it after the close.
 ///
-/// Two, because no byte that is written need pass either: errors come from the channel's end, and
-/// closes from the other.
+/// There are two so that written bytes pass neither: errors come from the channel's end of the pipeline, and closes
+/// from the other.
 final class LinkEndRecorder: Sendable {
     enum End: Sendable {
         case peer
@@ -37,7 +37,7 @@ final class LinkEndRecorder: Sendable {
         }
     }
 
-    /// Before the hub's handlers, which keep errors to themselves.
+    /// Sits before the hub's handlers, which do not pass errors on.
     private final class Errors: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -53,7 +53,7 @@ final class LinkEndRecorder: Sendable {
         }
     }
 
-    /// Behind the hub's handlers: sees every close of the channel, and nothing that they write.
+    /// Sits behind the hub's handlers: sees every close of the channel, and nothing that they write.
     private final class Closes: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 

@@ -8,15 +8,15 @@ package struct LinkProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case absent
         /// Several devices fit the address, and nothing says which one is meant.
         case ambiguous
-        /// Somebody else has the device open.
+        /// The device is in use elsewhere.
         case busy
         /// The permissions of the node keep relayd out.
         case permissionDenied = "permission_denied"
-        /// Nobody listens there, or the peer said no.
+        /// Nothing listens there, or the peer refused.
         case refused
         /// No answer in time.
         case timedOut = "timed_out"
-        /// No route, or a host name that nobody knows.
+        /// No route, or an unknown host name.
         case unreachable
         /// The path exists but is no tty.
         case notATerminal = "not_a_terminal"
@@ -49,14 +49,14 @@ package struct LinkProblem: Error, Hashable, Sendable, CustomStringConvertible {
         remedy.map { "\(message); \($0)" } ?? message
     }
 
-    /// For a system call that failed in a way nobody foresaw.
+    /// For a system call that failed in an unforeseen way.
     @inline(never)
     static func system(_ what: String, errno error: CInt) -> LinkProblem {
         LinkProblem(.other, "\(what): \(systemMessage(error))")
     }
 }
 
-/// The system's words for an errno value. (glibc's strerror is thread-safe since 2.32.)
+/// The system's message for an errno value. (glibc's strerror is thread-safe since 2.32.)
 func systemMessage(_ error: CInt) -> String {
     guard let text = strerror(error) else { return "error \(error)" }
     return String(cString: text)

@@ -1,6 +1,6 @@
 import Logging
 
-/// What `LinkSupervisor` says: every reason to the log once, then every state to the status page.
+/// Reports for `LinkSupervisor`: every reason to the log once, every state to the status page.
 struct LinkReport {
     /// Reasons remembered before the list starts afresh; messages can name process numbers and so
     /// differ without end.
@@ -15,7 +15,7 @@ struct LinkReport {
     /// What the status page was told last, and when: attempts may follow each other quickly.
     private var told: (reason: LinkProblem, at: ContinuousClock.Instant)?
 
-    /// How often the number of attempts alone is news while more follow at the quick pace.
+    /// How often a new number of attempts alone is reported while more follow at the quick pace.
     private static let newsInterval: Duration = .seconds(1)
 
     init(
@@ -80,7 +80,7 @@ struct LinkReport {
         onStateChange(.waiting(reason: problem, since: since, attempts: attempts))
     }
 
-    /// Somebody asked for a fresh start, and wants to read what comes of it.
+    /// A reopen was requested: reasons that were logged before are logged again.
     mutating func restart() {
         logged.removeAll()
         waitingSince = nil
@@ -102,7 +102,7 @@ struct LinkReport {
             "\(event): \(problem)", metadata: ["reason": "\(problem.code.rawValue)"])
     }
 
-    /// - Returns: Whether it was not logged before.
+    /// - Returns: Whether the reason had not been logged before.
     private mutating func remember(_ reason: String) -> Bool {
         if logged.count >= Self.maximumReasons { logged.removeAll() }
         return logged.insert(reason).inserted

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Keeps one link open: opens it, hands the channel to the hub, awaits its end, waits, opens again.
 ///
-/// `Daemon` makes one per accessory and runs it as a task. Everything that happens (an attempt ended,
-/// the channel closed, the node changed, a timer fired, somebody asked) arrives in one mailbox, which
-/// `run()` reads; what follows is decided by `ReconnectPolicy`. Attempts run beside it, one at a time.
+/// `Daemon` makes one per accessory and runs it as a task. Everything that happens (an attempt ended, the channel
+/// closed, the node changed, a timer fired, a reopen was requested) arrives in one mailbox, which `run()` reads;
+/// `ReconnectPolicy` decides what follows. Attempts run beside it, one at a time.
 package final class LinkSupervisor: Sendable {
     fileprivate enum Event: Sendable {
         case listening(at: String, attempt: Int)
@@ -18,8 +18,7 @@ package final class LinkSupervisor: Sendable {
         case reopenRequested(at: ContinuousClock.Instant)
     }
 
-    /// Longest that the end of a link takes, of whatever kind it is, with a device or a driver that does
-    /// not answer.
+    /// The longest that closing a link of any kind takes when the device or its driver does not answer.
     package static let closeLimit = max(
         USBLinkHandler.closeLimit, TTYLinkHandler.drainLimit + DeviceCalls.closeLimit)
 
@@ -60,12 +59,12 @@ package final class LinkSupervisor: Sendable {
 
     /// Closes the link if it is open, or stops listening, and opens it again, without waiting.
     ///
-    /// - Parameter moment: When somebody asked for it; a link opened since then stays.
+    /// - Parameter moment: When the reopen was requested; a link opened since then stays.
     package func reopen(askedAt moment: ContinuousClock.Instant = .now) {
         events.yield(.reopenRequested(at: moment))
     }
 
-    /// What is given as the reason when `run()` ends with an open link.
+    /// Sets the reason to give when `run()` ends with an open link.
     package func willEnd(because reason: String) {
         endReason.withLock { $0 = reason }
     }
@@ -75,7 +74,7 @@ package final class LinkSupervisor: Sendable {
         var run = Run(supervisor: self)
         if !Task.isCancelled { await run.open(reportOpening: true) }
         for await event in mailbox {
-            // What had come before the end must not open anything any more.
+            // Events from before the cancellation must not open anything any more.
             guard !Task.isCancelled else { break }
             await run.receive(event)
         }
@@ -91,8 +90,8 @@ extension LinkSupervisor {
         case failed(LinkProblem)
     }
 
-    /// Opens the accessory once, beside the mailbox: one that listens may take for ever. A task of its
-    /// own, because it must end with the supervisor and not with one event.
+    /// Opens the accessory once, beside the mailbox, since a transport that listens may take for ever. The attempt
+    /// has a task of its own, because it must end with the supervisor and not with one event.
     fileprivate func attempt(_ number: Int) -> Task<Outcome, Never> {
         Task(executorPreference: executor) { [transport, loop, configure, events] in
             defer { events.yield(.attemptEnded(attempt: number)) }
@@ -112,7 +111,7 @@ extension LinkSupervisor {
 }
 
 extension LinkSupervisor {
-    /// What one call of `run()` knows.
+    /// The state of one call of `run()`.
     private struct Run {
         let supervisor: LinkSupervisor
         var policy = ReconnectPolicy(startingAt: .now)
@@ -121,14 +120,14 @@ extension LinkSupervisor {
         var link: (channel: any Channel, recorder: LinkEndRecorder, since: ContinuousClock.Instant)?
         /// The attempt that is under way.
         var attempt: Attempt?
-        /// Counts attempts, so that news of an earlier one is recognised.
+        /// Counts attempts, so that events of an earlier one are recognised.
         var attempts = 0
-        /// Counts links, so that news of an earlier one is recognised.
+        /// Counts links, so that events of an earlier one are recognised.
         var linkGeneration = 0
         var timer: Scheduled<Void>?
         var timerGeneration = 0
         var watcher: (any DevicePresence)?
-        /// What stood in the way when the link's end or a failed attempt was reported.
+        /// The obstacle when the link's end or a failed attempt was reported.
         var knownObstacle: LinkProblem?
 
         struct Attempt {
@@ -150,7 +149,7 @@ extension LinkSupervisor {
 
         private var node: DeviceNode? { supervisor.transport.deviceNode.map { DeviceNode($0) } }
 
-        /// Nil when only trying tells: nothing to watch, or nobody watches it.
+        /// Nil when only an attempt can tell: there is nothing to watch, or no watcher.
         private var nodeExists: Bool? { watcher?.isWorthTrying }
 
         private var obstacle: LinkProblem? {
@@ -163,7 +162,7 @@ extension LinkSupervisor {
                 guard number == attempt?.number else { return }
                 attempt?.isListening = true
                 policy.listens()
-                // It listens anew, which is all that was asked for, unless it has been told to stop.
+                // The transport listens anew, which is all that was asked for, unless it has been told to stop.
                 if attempt?.task.isCancelled == false { attempt?.isReopenWanted = false }
                 report.listening(at: place)
             case .attemptEnded(let number):
@@ -186,7 +185,7 @@ extension LinkSupervisor {
             }
             guard let watcher else { return }
             if watcher.failure != nil {
-                // It has gone blind; an attempt finds out what is there, and sets a timer.
+                // The watcher has failed; an attempt finds out what is there, and sets a timer.
                 stopWatching()
                 await open()
             } else if let step = policy.nodeChanged(exists: watcher.isWorthTrying, at: .now) {
@@ -232,8 +231,8 @@ extension LinkSupervisor {
             let pace = supervisor.transport.pace(after: problem)
             let step = policy.openFailed(nodeExists: nodeExists, pace: pace, at: .now)
             if step == .awaitNode, supervisor.transport.deviceNode != nil, let obstacle {
-                // Whatever else went wrong: the node is not there. Of a USB device that left
-                // while it was being opened, the attempt itself knows more.
+                // The missing node explains any other error. If a USB device went away while it was being opened,
+                // the attempt itself knows more.
                 report.waiting(obstacle, attempts: policy.attempts)
             } else if problem.code == .permissionDenied, policy.isNodeSettling(at: .now) {
                 report.settling(problem, attempts: policy.attempts)
@@ -267,7 +266,7 @@ extension LinkSupervisor {
             let stable = policy.isStable(at: now)
             let step = policy.closed(nodeExists: nodeExists, at: now)
             report.ended(problem, attempts: policy.attempts, wasStable: stable)
-            // The other end has left, and now what it was connected to is missing here.
+            // The link ended for another reason, and now the device is missing too.
             if step == .awaitNode, problem.code != .vanished, let obstacle {
                 report.waiting(obstacle, attempts: policy.attempts)
             }
@@ -316,12 +315,12 @@ extension LinkSupervisor {
             watcher = nil
         }
 
-        // MARK: Asked from outside
+        // MARK: Requests from outside
 
         private mutating func reopen(askedAt moment: ContinuousClock.Instant) async {
             guard attempt == nil else {
-                // An attempt to connect ends by itself, and its link is new enough. One that listens
-                // would go on waiting.
+                // An attempt to connect ends by itself, and its link is new enough. An attempt that listens would
+                // go on waiting.
                 policy.restart()
                 attempt?.isReopenWanted = true
                 if attempt?.isListening == true { attempt?.task.cancel() }
@@ -357,7 +356,7 @@ extension LinkSupervisor {
 }
 
 extension LinkProblem {
-    /// Why a link that was open ended, from what its recorder saw.
+    /// Why an open link ended, from what its recorder saw.
     fileprivate static func linkEnded(
         _ end: LinkEndRecorder.End, address: AccessoryAddress, node: DeviceNode?
     ) -> LinkProblem {
@@ -383,7 +382,7 @@ extension LinkProblem {
         }
     }
 
-    /// EIO is how a tty says that it has hung up; ETIMEDOUT comes from keepalive.
+    /// EIO means that a tty has hung up; ETIMEDOUT comes from keepalive.
     private static func code(errno error: CInt) -> Code {
         switch error {
         case ECONNRESET, EPIPE, EIO: .closedByPeer

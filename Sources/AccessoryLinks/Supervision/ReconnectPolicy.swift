@@ -1,20 +1,20 @@
-/// When to open the link again: decisions only, no clock, no files. `LinkSupervisor` tells it what
-/// happened and carries out the step it answers.
+/// Decides when to open the link again, without a clock or files of its own. `LinkSupervisor` tells it what
+/// happened and carries out the step it returns.
 package struct ReconnectPolicy: Sendable {
     package enum Step: Hashable, Sendable {
         case openNow
-        /// Open when this much time has passed, or earlier if the node has news.
+        /// Open when this much time has passed, or earlier if the node changes.
         case openAfter(Duration)
-        /// Only the node's appearance is worth a try: no timer, no wake-ups.
+        /// Wait for the node to appear: no timer, no wake-ups.
         case awaitNode
     }
 
-    /// How much a failed attempt costs whom.
+    /// What a failed attempt costs, which sets the waits before the next ones.
     package enum Pace: Hashable, Sendable {
-        /// Others' time: the waits grow up to `longestDelay`.
+        /// It costs others time: the waits grow up to `longestDelay`.
         case standard
-        /// Next to nothing, as a refusal by this machine, or the attempt itself was the wait:
-        /// always `firstDelay`. Nobody is there, so whoever answers next has just come.
+        /// It costs next to nothing, as a refusal by this machine does, or the attempt itself was the wait: always
+        /// `firstDelay`. Nothing answers now, so the next peer to answer has just started.
         case quick
         /// The peer took the connection and ended it at once: counts as a link that flapped.
         case flapped
@@ -23,28 +23,27 @@ package struct ReconnectPolicy: Sendable {
     /// The first wait. udev sets a new node's permissions within some ten milliseconds.
     package static let firstDelay: Duration = .milliseconds(50)
 
-    /// The longest wait: a person who has just fixed the cause should not have to wait for us, so
-    /// that with the attempt itself it stays below a second. With the jitter 75 to 100 attempts a
-    /// minute.
+    /// The longest wait. Together with the attempt itself it stays below a second, so that a person who has just
+    /// fixed the cause need not wait for us. With the jitter this gives 75 to 100 attempts a minute.
     package static let longestDelay: Duration = .milliseconds(800)
 
-    /// The part of a wait that chance may take away: several relayds that lost the same head unit
-    /// must not come back in step.
+    /// The share of a wait that may be taken off at random: several relayds that lost the same head unit must not
+    /// come back in step.
     package static let jitter = 0.25
 
-    /// A link that lived shorter than this flapped: opening it again at once would be a busy loop.
+    /// A link that ended sooner than this flapped: opening it again at once would be a busy loop.
     package static let flapLimit: Duration = .seconds(1)
 
-    /// The waits after links that flapped in a row; the last one repeats. A head unit that is
-    /// restarted over and over flaps too, but between its lives nobody answers, which ends the row.
-    /// When it is back before anybody asked, the first waits do not grow. What flaps on is a
-    /// forwarder (ssh, adb, Docker) with no head unit behind it, which accepts and closes for ever.
+    /// The waits after links that flapped in a row; the last one repeats. A head unit that is restarted over and
+    /// over flaps too, but an attempt of quick pace that fails between its runs ends the row. The first waits do
+    /// not grow, in case it is back before the next attempt. A link that goes on flapping leads to a forwarder
+    /// (ssh, adb, Docker) with no head unit behind it, which accepts and closes for ever.
     package static let flapDelays: [Duration] =
         Array(repeating: firstDelay, count: 3) + [.milliseconds(100), .milliseconds(200)]
         + [.milliseconds(400), longestDelay]
 
-    /// udev sets the permissions of a new node some time after the node is there: 0.2 s on a busy
-    /// machine. Until this much time has passed they count as not set yet.
+    /// udev sets the permissions of a new node some time after the node appears: 0.2 s on a busy machine. Until
+    /// this much time has passed, they count as not set yet.
     package static let settleLimit: Duration = .seconds(2)
 
     /// How often opening failed since the link was last open and stable.
@@ -68,7 +67,7 @@ package struct ReconnectPolicy: Sendable {
     /// From 0 to 1.
     private let chance: @Sendable () -> Double
     private var lastAttempt: ContinuousClock.Instant
-    /// When the node appeared, or when the link ended, since which it may have come back unseen.
+    /// When the node appeared, or when the link ended: since then the node may have come back unseen.
     private var lastAppearance: ContinuousClock.Instant?
 
     /// The first attempt starts now.
@@ -82,7 +81,7 @@ package struct ReconnectPolicy: Sendable {
         self.chance = chance
     }
 
-    /// An attempt starts, as the last step said.
+    /// Records that an attempt starts, as the last step said.
     package mutating func attemptStarts(at now: ContinuousClock.Instant) {
         state = .opening
         lastAttempt = now
@@ -145,8 +144,8 @@ package struct ReconnectPolicy: Sendable {
             return .openNow
         case .backingOff(let until):
             guard exists else { return awaitNode() }
-            // Perhaps udev has just fixed the permissions. Each attempt may cause such news
-            // itself, so the first delay always stays between two attempts.
+            // Perhaps udev has just fixed the permissions. Each attempt may cause such a change itself, so the
+            // first delay always stays between two attempts.
             let earliest = lastAttempt + Self.firstDelay
             if earliest <= now { return .openNow }
             guard earliest < until else { return nil }
@@ -155,11 +154,11 @@ package struct ReconnectPolicy: Sendable {
         }
     }
 
-    /// The accessory can connect now, so failures are counted afresh. The waits stay as they are, for a
-    /// place where listening succeeds and fails at once.
+    /// The accessory can connect now, so failures are counted afresh. The waits stay as they are, in case listening
+    /// succeeds and then fails at once.
     package mutating func listens() { attempts = 0 }
 
-    /// All waiting starts afresh: somebody asked for it, or the link was stable.
+    /// Resets all waits: a reopen was requested, or the link was stable.
     package mutating func restart() {
         attempts = 0
         forgetWaits()
@@ -171,7 +170,7 @@ package struct ReconnectPolicy: Sendable {
     }
 
     private mutating func awaitNode() -> Step {
-        // What appears next is a new device, which deserves quick tries.
+        // The next node to appear is a new device, which deserves quick tries.
         forgetWaits()
         state = .awaitingNode
         return .awaitNode

@@ -6,12 +6,12 @@ import Synchronization
 
 /// The addresses of a TCP link's host: at most one lookup at a time, however often the link is tried.
 ///
-/// getaddrinfo(3) may take half a minute when no name server answers, and cannot be ended; attempts
-/// that each began one of their own would queue up behind each other.
+/// getaddrinfo(3) may take half a minute when no name server answers, and cannot be cancelled; if each attempt
+/// began a lookup of its own, they would queue up behind each other.
 final class NameLookup: Sendable {
     private let host: String
     private let port: Int
-    /// What needs no lookup.
+    /// Addresses that need no lookup.
     private let known: [SocketAddress]?
     private let underWay = Mutex<EventLoopFuture<[SocketAddress]>?>(nil)
     private let latest = Mutex<[SocketAddress]>([])
@@ -24,7 +24,7 @@ final class NameLookup: Sendable {
         known = HostName.known(host, port: port)
     }
 
-    /// - Returns: In the system's order of preference; fails with `Unknown`.
+    /// - Returns: The addresses in the system's order of preference; fails with `Unknown`.
     func addresses(on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
         if let known {
             latest.withLock { $0 = known }
@@ -88,14 +88,14 @@ extension SocketAddress {
         }
     }
 
-    /// 127.0.0.0/8, in IPv6 clothes too, and ::1.
+    /// 127.0.0.0/8, also mapped into IPv6, and ::1.
     var isLoopback: Bool {
         guard let text = ipAddress else { return false }
         return text.hasPrefix("127.") || text == "::1" || text.hasPrefix("::ffff:127.")
     }
 }
 
-/// Gives NIO the addresses that are known already.
+/// Gives NIO the addresses that are already known.
 struct KnownAddresses: Resolver, Sendable {
     let addresses: [SocketAddress]
     let loop: any EventLoop

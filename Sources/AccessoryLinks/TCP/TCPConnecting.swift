@@ -2,11 +2,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One attempt to reach a TCP head unit, which may take several connections: while one gets no
-/// answer another is begun beside it, and the first that is answered counts.
+/// One attempt to reach a TCP head unit, which may take several connections: while one stays unanswered, another is
+/// begun beside it, and the first one answered counts.
 ///
-/// The kernel repeats an unanswered SYN after 1, 3 and 7 s. A head unit that comes back in between
-/// would be reached up to 4 s late; so it is asked anew each `TCPTransport.repeatInterval`.
+/// The kernel repeats an unanswered SYN after 1, 3 and 7 s. A head unit that comes back in between would be reached
+/// up to 4 s late; so a new connection is begun every `TCPTransport.repeatInterval`.
 final class TCPConnecting: Sendable {
     private let bootstrap: @Sendable () -> ClientBootstrap
     private let host: String
@@ -35,7 +35,7 @@ final class TCPConnecting: Sendable {
     /// Connects; the caller owns the channel.
     func run() async -> Result<any Channel, any Error> {
         result.futureResult.whenComplete { outcome in
-            // Whoever came too late must not leave a connection behind.
+            // Connections that are not the winner must not stay open.
             let winner = try? outcome.get()
             for channel in self.pending.withLock({ $0 }) where channel !== winner {
                 channel.close(promise: nil)

@@ -12,9 +12,8 @@ package struct TCPTransport: AccessoryTransport {
     /// lookup as well.
     static let connectTimeout: TimeAmount = .seconds(5)
 
-    /// How long a connection may stay unanswered before another is begun beside it: a head unit that
-    /// comes back is asked within a second. An absent one gets 67 SYNs a minute by this, and the
-    /// kernel's repetitions of them.
+    /// How long a connection may stay unanswered before another is begun beside it, so that a head unit that comes
+    /// back is tried within a second. An absent one thus gets 67 SYNs a minute, plus the kernel's repetitions.
     static let repeatInterval: TimeAmount = .milliseconds(900)
 
     // A peer that loses power sends no FIN. The keepalive numbers are sdl_core's own, so that both
@@ -31,9 +30,9 @@ package struct TCPTransport: AccessoryTransport {
     /// stands at a breakpoint.
     static let userTimeoutMilliseconds: ChannelOptions.Types.SocketOption.Value = 30_000
 
-    /// Bytes the kernel takes beyond those on the network. The default is megabytes, which an urgent
-    /// frame would have to wait for when the head unit reads slowly; this keeps a gigabyte per
-    /// second flowing while relayd needs 0.1 ms to write more.
+    /// Bytes that the kernel takes beyond those on the network. The default is megabytes, and an urgent frame would
+    /// have to wait for them when the head unit reads slowly; this limit keeps a gigabyte per second flowing while
+    /// relayd needs 0.1 ms to write more.
     static let unsentLimit: ChannelOptions.Types.SocketOption.Value = 256 << 10
 
     package let host: String
@@ -48,8 +47,8 @@ package struct TCPTransport: AccessoryTransport {
 
     package var deviceNode: String? { nil }
 
-    /// `configure` is given the connected channel only, never one of the attempts that a name with
-    /// several addresses takes; the channel's activation is told to its handlers afterwards.
+    /// Only the connected channel is given to `configure`, never one of the attempts that a name with several
+    /// addresses takes; its handlers are told of the channel's activation afterwards.
     package func open(
         on loop: any EventLoop, configure: @escaping ChannelSetup
     ) async throws(LinkProblem) -> any Channel {
@@ -86,7 +85,7 @@ package struct TCPTransport: AccessoryTransport {
     package func pace(after problem: LinkProblem) -> ReconnectPolicy.Pace {
         switch problem.code {
         case .refused: lookup.isThisMachine ? .quick : .standard
-        // The attempt itself has taken its time.
+        // The attempt itself took long enough.
         case .timedOut: .quick
         case .closedByPeer: .flapped
         default: .standard
@@ -118,7 +117,7 @@ package struct TCPTransport: AccessoryTransport {
         }
     }
 
-    /// Adds the handlers to an active channel, tells them so, and starts reading.
+    /// Adds the handlers to an active channel, tells them that it is active, and starts reading.
     static func activate(
         _ channel: any Channel, configure: @escaping ChannelSetup
     ) -> EventLoopFuture<Void> {

@@ -7,9 +7,9 @@ import Synchronization
 
 /// Where clients find a terminal, and who may open it.
 package struct TerminalPlace: Hashable, Sendable {
-    /// Of the symbolic link.
+    /// The path of the symbolic link.
     package var path: String
-    /// The group that may open it besides relayd's own user; nil for relayd's own.
+    /// The group that may open it besides relayd's own user; nil for relayd's own group.
     package var group: UInt32?
 
     package init(path: String, group: UInt32?) {
@@ -17,11 +17,11 @@ package struct TerminalPlace: Hashable, Sendable {
     }
 }
 
-/// A serial port that relayd provides: for programs that speak to an accessory over one. Each program that
-/// opens it is a client of its own, as if it had connected.
+/// A serial port that relayd provides, for programs that talk to an accessory through one. Each program that opens
+/// it is a client of its own, as if it had connected.
 ///
-/// A pseudo-terminal cannot be polled like a socket: its master reports a hang-up for as long as nobody has
-/// the slave open. So a thread (`TerminalPump`) has the master, and one end of a socket pair for each client.
+/// A pseudo-terminal cannot be polled like a socket: its master reports a hang-up for as long as no program has the
+/// slave open. So a thread (`TerminalPump`) holds the master, and one end of a socket pair for each client.
 package final class ClientTerminal: Sendable {
     package let place: TerminalPlace
     private let mailbox: TerminalMailbox
@@ -33,7 +33,7 @@ package final class ClientTerminal: Sendable {
         (self.place, self.mailbox, self.ended) = (place, mailbox, ended)
     }
 
-    /// Opens it; the link is there when this returns.
+    /// Opens the terminal; the link exists when this returns.
     ///
     /// - Parameters:
     ///   - loop: where clients are served.
@@ -68,13 +68,13 @@ package final class ClientTerminal: Sendable {
         return ClientTerminal(place, mailbox, ended: ended.futureResult)
     }
 
-    /// Closes it and removes the link. Clients hear a hang-up.
+    /// Closes the terminal and removes the link. Clients see a hang-up.
     package func stop() async {
         mailbox.stop()
         try? await ended.get()
     }
 
-    /// The hub's end of a pair.
+    /// Serves a client at the hub's end of its socket pair.
     private static func serve(
         _ socket: CInt, on loop: any EventLoop, _ configure: @escaping ChannelSetup
     ) {
@@ -89,7 +89,7 @@ package final class ClientTerminal: Sendable {
             }
             .withConnectedSocket(socket)
             .whenFailure { _ in
-                // From the initialiser on it is NIO that closes it.
+                // From the initialiser on, NIO closes the socket.
                 if !taken.isSet { close(socket) }
             }
     }
@@ -101,7 +101,7 @@ package final class ClientTerminal: Sendable {
     }
 }
 
-/// How the terminal's thread is woken, and told that it is over.
+/// Wakes the terminal's thread, and tells it to stop.
 final class TerminalMailbox: Sendable {
     private let isOver = Atomic(false)
     private let wake: OwnedDescriptor
@@ -118,7 +118,7 @@ final class TerminalMailbox: Sendable {
         wake = OwnedDescriptor(ends[1])
     }
 
-    /// To be polled for reading; stays readable once it is over.
+    /// To be polled for reading; stays readable after `stop()`.
     var wakeUp: CInt { woken.rawValue }
     var mustStop: Bool { isOver.load(ordering: .acquiring) }
 

@@ -1,20 +1,20 @@
 import CShims
 import Glibc
 
-/// A pseudo-terminal as the side that provides it has it: the master, the slave's name, and a watch on who
-/// opens it.
+/// A pseudo-terminal from the side that provides it: the master, the slave's name, and a watch for programs that
+/// open it.
 struct OpenTerminal {
-    /// Of the slave, such as `/dev/pts/3`.
+    /// The path of the slave, such as `/dev/pts/3`.
     let path: String
     /// -1 once it is closed.
     private(set) var master: CInt
-    /// inotify on the slave; readable when somebody has opened or closed it.
+    /// inotify on the slave; readable when a program has opened or closed it.
     private(set) var watch: CInt
 
     enum Reading {
         case some
         case none
-        /// Nobody has it open, and all that was said has been read.
+        /// No program has it open, and everything written to it has been read.
         case hungUp
     }
 
@@ -66,7 +66,7 @@ struct OpenTerminal {
 
     var isOpen: Bool { master >= 0 }
 
-    /// Somebody has it open, or has left something to be read.
+    /// Whether a program has it open, or has left bytes to be read.
     var isInUse: Bool {
         guard isOpen else { return false }
         var polled = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
@@ -80,7 +80,7 @@ struct OpenTerminal {
         }
     }
 
-    /// - Parameter bytes: empty before.
+    /// - Parameter bytes: must be empty.
     func read(_ bytes: inout PendingBytes, atMost room: Int) -> Reading {
         var buffer = [UInt8](repeating: 0, count: room)
         while true {
@@ -94,13 +94,13 @@ struct OpenTerminal {
         }
     }
 
-    /// As many as it takes now.
+    /// Writes as many bytes as the terminal takes now.
     func write(_ bytes: inout PendingBytes) {
         while !bytes.isEmpty {
             let count = bytes.rest { Glibc.write(master, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                // With nobody there, it is lost, as on a serial line.
+                // If no program has it open, the bytes are lost, as on a serial line.
                 if count < 0, errno != EAGAIN { bytes = PendingBytes() }
                 return
             }
@@ -108,7 +108,7 @@ struct OpenTerminal {
         }
     }
 
-    /// - Returns: Whether it was on.
+    /// - Returns: Whether echo was on.
     func stopEcho() -> Bool {
         var settings = termios()
         guard tcgetattr(master, &settings) == 0,
@@ -119,7 +119,7 @@ struct OpenTerminal {
         return true
     }
 
-    /// The next client finds neither what this one has left unread nor its settings.
+    /// Discards what the last client left unread, and resets its settings.
     func clear() {
         tcflush(master, TCOFLUSH)
         let slave = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)

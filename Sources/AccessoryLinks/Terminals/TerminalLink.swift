@@ -13,9 +13,9 @@ package struct TerminalProblem: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The name under which clients find a pseudo-terminal: a symbolic link to its slave. `TerminalPump` has one.
 ///
-/// What stands there and is not a link of relayd's own is never touched. A lock file beside it says that a
-/// relayd is at work; the kernel gives the lock back however that relayd ends. So a link that is found while
-/// the lock is free is left over from one that was killed.
+/// Anything at the path that is not a link of relayd's own is never touched. A lock file beside the link shows that
+/// a relayd is running; the kernel releases the lock however that relayd ends. So a link that is found while the
+/// lock is free was left by a relayd that was killed.
 struct TerminalLink: ~Copyable {
     let path: String
     private let lock: OwnedDescriptor
@@ -25,7 +25,7 @@ struct TerminalLink: ~Copyable {
     private var lockPath: String { Self.lockPath(path) }
     private static func lockPath(_ path: String) -> String { path + ".lock" }
 
-    /// Takes the name; nothing stands there afterwards.
+    /// Takes the name and removes a leftover link; nothing is at the path afterwards.
     init(path: String) throws(TerminalProblem) {
         let lock = try Self.acquire(path)
         do throws(TerminalProblem) {
@@ -41,14 +41,14 @@ struct TerminalLink: ~Copyable {
     /// Makes the link, or moves it.
     mutating func point(at slave: String) throws(TerminalProblem) {
         removeLink()
-        // Fails if anything has come to stand there meanwhile.
+        // Fails if anything else has appeared at the path meanwhile.
         guard symlink(slave, path) == 0 else {
             throw .system(path, "the link to a terminal could not be made", errno: errno)
         }
         target = slave
     }
 
-    /// Gives the name back.
+    /// Gives the name up.
     mutating func remove() {
         removeLink()
         unlink(lockPath)
@@ -60,9 +60,9 @@ struct TerminalLink: ~Copyable {
         self.target = nil
     }
 
-    // MARK: - What stands there
+    // MARK: - Leftover links
 
-    /// Removes a link that a killed relayd has left.
+    /// Removes a link left by a relayd that was killed.
     private static func clear(_ path: String) throws(TerminalProblem) {
         var facts = stat()
         guard lstat(path, &facts) == 0 else {
@@ -86,7 +86,7 @@ struct TerminalLink: ~Copyable {
 
     private static func acquire(_ path: String) throws(TerminalProblem) -> OwnedDescriptor {
         let lockPath = lockPath(path)
-        // Whoever gives the name back removes the file, perhaps between our open and our lock.
+        // A relayd that gives the name up removes the file, perhaps between our open and our lock.
         for _ in 0..<100 {
             let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else {

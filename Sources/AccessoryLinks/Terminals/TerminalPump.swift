@@ -2,12 +2,12 @@ import CShims
 import Glibc
 import Logging
 
-/// The thread of one terminal: makes the pseudo-terminal, notices who opens it, and moves bytes between it
-/// and the hub while somebody has it open.
+/// The thread of one terminal: makes the pseudo-terminal, notices who opens it, and moves bytes between it and the
+/// hub while a program has it open.
 ///
-/// Never waits for a client: what a client does not take stays in the socket pair, and the hub, which sees
-/// that, has whole messages to drop. While nobody has the terminal open, it waits for inotify to say that
-/// somebody opens it; the master itself would report a hang-up again and again.
+/// Never waits for a client: bytes that a client does not take stay in the socket pair, and the hub, which sees
+/// that, can drop whole messages. While no program has the terminal open, the thread waits for inotify to report an
+/// open; the master itself would report a hang-up again and again.
 final class TerminalPump {
     private let place: TerminalPlace
     private let mailbox: TerminalMailbox
@@ -16,20 +16,20 @@ final class TerminalPump {
     private var link: TerminalLink
     private var terminal: OpenTerminal
     private var client: HubSocket?
-    /// From the hub, for the client.
+    /// Bytes from the hub for the client.
     private var toClient = PendingBytes()
-    /// From the client, for the hub.
+    /// Bytes from the client for the hub.
     private var toHub = PendingBytes()
-    /// Nobody has it open any more; what was said before still goes to the hub.
+    /// No program has the terminal open any more; bytes sent before still go to the hub.
     private var hasHungUp = false
-    /// Somebody has it open, and the system had no socket pair for them.
+    /// A program has the terminal open, but the system had no socket pair left for it.
     private var mustLookAgain = false
     private var hasToldOfEcho = false
 
-    /// Until the next attempt to get what the system has no more of, in milliseconds.
+    /// Milliseconds to wait before asking again for a resource that the system has run out of.
     private static let retryMilliseconds: CInt = 1000
     private static let pieceBytes = 4096
-    /// Read from a client before it is looked what else there is to do.
+    /// Pieces read from a client before the thread checks for other work.
     private static let piecesInRow = 16
 
     /// - Parameter serve: takes the hub's end of a new client's socket pair.
@@ -69,9 +69,9 @@ final class TerminalPump {
         terminal.close()
     }
 
-    // MARK: - Who is there
+    // MARK: - Clients
 
-    /// Whether somebody has opened it, or has said something and left again.
+    /// Checks whether a program has opened the terminal, or has written to it and left again.
     private func look() {
         mustLookAgain = false
         guard terminal.isInUse else { return }
@@ -85,14 +85,14 @@ final class TerminalPump {
         serve(ends[1])
     }
 
-    /// The client has left, and all it said is with the hub.
+    /// The client has left, and all that it sent has reached the hub.
     private func clientLeft() {
         client?.close()
         forget()
         terminal.clear()
     }
 
-    /// The hub has closed the connection: the client hears a hang-up, and finds a new terminal under the name.
+    /// The hub has closed the connection: the client sees a hang-up, and finds a new terminal under the name.
     private func hubLeft() {
         terminal.write(&toClient)
         client?.close()
@@ -145,7 +145,7 @@ final class TerminalPump {
     }
 
     private var masterInterest: Int16? {
-        // Until the hub has taken what was read, nothing more is, the end included.
+        // Until the hub has taken the bytes read before, nothing more is read, not even the end.
         if hasHungUp || !toHub.isEmpty {
             return toClient.isEmpty || hasHungUp ? nil : Int16(POLLOUT)
         }
@@ -169,7 +169,7 @@ final class TerminalPump {
             case .hungUp: return clientLeft()
             }
         }
-        // Nobody reads what is written to a terminal that nobody has open.
+        // While no program has the terminal open, nothing reads what is written to it.
         if !toHub.isEmpty, !terminal.isInUse {
             hasHungUp = true
             toClient = PendingBytes()
@@ -202,7 +202,7 @@ final class TerminalPump {
         if hasHungUp { clientLeft() } else { hubLeft() }
     }
 
-    /// A terminal that echoes says to relayd whatever relayd says to it: the client's words and the vehicle's
+    /// A terminal that echoes sends back to relayd whatever relayd writes: the client's bytes and the vehicle's
     /// cannot be told apart then.
     private func refuseEcho() {
         guard terminal.stopEcho() else { return }
@@ -217,7 +217,7 @@ final class TerminalPump {
     }
 }
 
-/// Bytes on their way, and how many of them have gone.
+/// Bytes to be passed on, and how many of them have already gone.
 struct PendingBytes {
     private var bytes: [UInt8] = []
     private var head = 0

@@ -5,7 +5,7 @@ import Glibc
 /// carries out what `AccessorySwitch` decides.
 final class USBOpening {
     enum Progress {
-        /// Something is still to come back from the device or the bus.
+        /// The device still has to answer, or to come back on the bus.
         case waiting
         case opened(USBLink, USBOpened)
         case failed(LinkProblem, refusesPort: String?, isFinal: Bool)
@@ -13,9 +13,9 @@ final class USBOpening {
 
     let request: USBMailbox.OpenRequest
     private(set) var deadline: ContinuousClock.Instant?
-    /// The port whose phone is being switched.
+    /// The port of the phone that is being switched.
     let switchingPort: String?
-    /// What comes back there is the phone.
+    /// Lets the device that comes back at that port count as the phone.
     private var claims = AccessoryClaims()
     private let context: USBContext
     private var machine: AccessorySwitch?
@@ -64,7 +64,7 @@ final class USBOpening {
             throw USBProblem.opening(phone, LIBUSB_ERROR_NO_DEVICE.rawValue)
         }
         handle = try USBHandle(device, phone)
-        // The longest string and the setup packet in front of it.
+        // Room for the longest string and the setup packet in front of it.
         transfer = USBTransfer(
             capacity: USBTransfer.setupBytes + AndroidAccessory.maximumStringBytes
         ) { [unowned self] transfer in
@@ -106,7 +106,7 @@ final class USBOpening {
         case .send, .stay:
             return .waiting
         case .awaitReturn:
-            // The phone leaves the bus; nobody needs the old device any more.
+            // The phone leaves the bus; the old device is not needed any more.
             handle = nil
             step = .stay
             deadline = now + AccessorySwitch.reappearLimit
@@ -121,7 +121,7 @@ final class USBOpening {
     private func open(_ device: USBDeviceDescription) -> Progress {
         do throws(LinkProblem) {
             guard case .opens(let pipes) = request.selector.verdict(on: device, claims) else {
-                // A serial number in the address that the phone has in one mode only.
+                // For example, the address has a serial number that the phone shows in one mode only.
                 throw try notTheOne(device)
             }
             let (link, opened) = try Self.open(device, pipes, request, context)

@@ -3,8 +3,8 @@ package import NIOCore
 /// A USB device with a pair of bulk endpoints, opened through libusb: `usb:1bc4:0001`,
 /// `usb:openxc`, `usb:aoa`, or a phone that is switched to accessory mode.
 ///
-/// Looks for the device that is named and touches no other. `USBPump` has the thread that moves
-/// the bytes; here its end of the socket pair becomes a channel.
+/// Looks for the device that is named and touches no other. `USBPump` has the thread that moves the bytes; here the
+/// hub's end of the socket pair becomes a channel.
 package struct USBTransport: AccessoryTransport {
     package static let scheme = "usb"
     package static let usage = "usb:1bc4:0001?serial=0042"

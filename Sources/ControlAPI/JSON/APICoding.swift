@@ -17,7 +17,7 @@ package enum APICoding {
         return Array(try encoder.encode(value))
     }
 
-    /// Unknown keys are passed over: a newer relayd may say more than this program knows.
+    /// Unknown keys are ignored: a newer relayd may report more than this program knows.
     package static func decode<Value: Decodable>(
         _ type: Value.Type, from bytes: [UInt8]
     ) throws -> Value {

@@ -1,5 +1,5 @@
-/// JSON whose form is somebody else's affair: parameters of an RPC. Decoded and encoded with the documents
-/// around it, for which SDLProtocol's `RPCValue` is not made.
+/// JSON of arbitrary form: parameters of an RPC. Decoded and encoded with the documents around it, for
+/// which SDLProtocol's `RPCValue` is not made.
 package indirect enum AnyJSON: Codable, Sendable, Equatable {
     case object([String: AnyJSON])
     case array([AnyJSON])

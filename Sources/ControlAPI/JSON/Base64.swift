@@ -26,7 +26,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: Nil when it is no base64.
+    /// - Returns: Nil when the text is not base64.
     package static func decoded(_ text: String) -> [UInt8]? {
         let letters = text.utf8
         guard letters.count % 4 == 0 else { return nil }

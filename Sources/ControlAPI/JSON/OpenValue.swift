@@ -1,7 +1,7 @@
-/// A word out of a list that may grow: the states and kinds of the control API.
+/// A word from a list that may grow: the states and kinds of the control API.
 ///
-/// A plain Swift enum would make an older relayctl refuse the whole status of a newer relayd
-/// because of one new state. These keep an unknown word as it came, so that it can be shown.
+/// With a plain Swift enum, an older relayctl would refuse the whole status of a newer relayd because of
+/// one new state. This type keeps an unknown word as it arrived, so that it can be shown.
 package protocol OpenValue:
     RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible
 where RawValue == String {

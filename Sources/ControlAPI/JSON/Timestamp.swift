@@ -2,8 +2,8 @@ import Glibc
 
 /// A moment as the control API writes it: RFC 3339, UTC, milliseconds ("2026-11-21T10:31:07.042Z").
 ///
-/// relayd fills it from the wall clock when something happens; relayctl turns it into local time
-/// and an age. A whole number inside, so that equality and ordering are exact.
+/// relayd sets it from the wall clock when something happens; relayctl turns it into local time and an
+/// age. A whole number inside, so that equality and ordering are exact.
 package struct Timestamp: Sendable, Hashable, Comparable {
     /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted (as Unix time).
     package let millisecondsSince1970: Int64

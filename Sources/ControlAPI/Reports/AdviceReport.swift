@@ -4,7 +4,7 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     package var code: String
     /// "warning", or "info" when nothing is broken.
     package var severity: String
-    /// When it was seen first and last, and how often.
+    /// When it was first and last seen, and how often.
     package var at: Timestamp
     package var lastAt: Timestamp
     package var count: Int
@@ -16,9 +16,9 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     package var text: String
     /// One line.
     package var remedy: String
-    /// Number of the entry of the traffic log in which it was seen.
+    /// Number of the traffic-log entry in which it was seen.
     package var entry: Int
-    /// Of a StartService that failed: whose doing it is, "app", "relayd" or "head_unit".
+    /// For a StartService that failed: the side at fault, "app", "relayd" or "head_unit".
     package var fault: String?
 
     package init(
@@ -43,10 +43,10 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     package static let warning = "warning"
     package static let info = "info"
 
-    /// What was not seen for this many seconds is over, and no longer told in status and doctor.
+    /// Advice not seen for this many seconds is over, and no longer shown in status and doctor.
     package static let secondsCurrent = 300
 
-    /// Something is wrong now, not a while ago.
+    /// Whether something is wrong now, rather than some time ago.
     package func isCurrentWarning(at now: Timestamp) -> Bool {
         severity == Self.warning && now.seconds(since: lastAt) < Self.secondsCurrent
     }
@@ -60,16 +60,16 @@ package struct AdviceReport: Codable, Sendable, Equatable {
     }
 }
 
-/// A line of the stream of messages: advice about a message. It has no number of its own.
+/// Advice about a message, as a line of the stream of messages. It has no number of its own.
 package struct AdviceNote: Codable, Sendable, Equatable {
     /// "advice".
     package var kind = Self.kind
-    /// When the message came.
+    /// When the message arrived.
     package var time: Timestamp
     /// "warning", or "info" when nothing is broken; `level` says the same, as in the JSON log.
     package var priority: String
     package var level: String
-    /// One line: who and what.
+    /// One line: the app and the problem.
     package var message: String
     /// A stable word: `relayctl explain CODE` has its page.
     package var code: String
@@ -80,16 +80,17 @@ package struct AdviceNote: Codable, Sendable, Equatable {
     package var app: String?
     package var appName: String?
     package var session: Int?
-    /// How often it was seen so far, by app, code and RPC. Repetitions are reported less and less often.
+    /// Number of times it was seen so far, by app, code and RPC. Repetitions are reported less and less
+    /// often.
     package var count: Int
     /// Number of the message.
     package var entry: Int
-    /// Of a StartService that failed: whose doing it is, "app", "relayd" or "head_unit".
+    /// For a StartService that failed: the side at fault, "app", "relayd" or "head_unit".
     package var fault: String?
 
     package static let kind = "advice"
 
-    /// - Parameter advice: As it was when the message came.
+    /// - Parameter advice: The advice as it was when the message arrived.
     package init(_ advice: AdviceReport) {
         time = advice.lastAt
         (priority, level) = (advice.severity, advice.severity)

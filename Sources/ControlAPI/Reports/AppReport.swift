@@ -1,8 +1,9 @@
 /// Everything known about one app: the answer to `GET /v1/apps/ID-OR-NAME`.
 ///
-/// The rules of `StatusSnapshot` hold here too: the JSON only grows, keys are snake_case, times are
-/// RFC 3339 in UTC, sizes bytes, and what does not apply is left out. Texts are what app and head
-/// unit said, without control characters. Lists are bounded: a menu of thousands of entries is cut.
+/// The rules of `StatusSnapshot` apply here too: the JSON only grows, keys are snake_case, times are RFC
+/// 3339 in UTC, sizes are bytes, and fields that do not apply are left out. Texts are those of the app
+/// and the head unit, without control characters. Lists are bounded: a menu of thousands of entries is
+/// cut.
 package struct AppReport: Codable, Sendable, Equatable {
     /// The schema this relayd writes.
     package static let currentSchema = 1
@@ -13,7 +14,7 @@ package struct AppReport: Codable, Sendable, Equatable {
     package var app: AppStatus
     /// The latest RegisterAppInterface; left out before the first.
     package var registration: RegistrationReport?
-    /// What OnHMIStatus said of the main window, newest first; the first is the present.
+    /// States of the main window from OnHMIStatus, newest first; the first is the current one.
     package var hmi: [HMIStatusReport] = []
     /// One per RPC the head unit named in OnPermissionsChange, by name.
     package var permissions: [PermissionReport] = []
@@ -23,9 +24,9 @@ package struct AppReport: Codable, Sendable, Equatable {
     package var menu = MenuReport()
     /// Running services of its sessions.
     package var services: [ServiceReport] = []
-    /// Requests of either side that wait for their answer, oldest first.
+    /// Requests of either side that are waiting for their answer, oldest first.
     package var pending: [PendingReport] = []
-    /// Requests the app made since it connected, and answers to them that were no success.
+    /// Requests the app made since it connected, and answers to them that were not successful.
     package var requests = 0
     package var failures = 0
     /// What is probably wrong, newest first.
@@ -34,7 +35,7 @@ package struct AppReport: Codable, Sendable, Equatable {
     package init(app: AppStatus) { self.app = app }
 }
 
-/// What the app asked for in RegisterAppInterface, and what it was told.
+/// What the app asked for in RegisterAppInterface, and the answer.
 package struct RegistrationReport: Codable, Sendable, Equatable {
     package var requestedAt: Timestamp
     /// `syncMsgVersion` of the request, and the version of the head unit's answer.
@@ -45,8 +46,8 @@ package struct RegistrationReport: Codable, Sendable, Equatable {
     package var isMedia: Bool?
     package var languageDesired: String?
     package var displayLanguageDesired: String?
-    /// It came with the hash of an earlier session: what that one had set up may have been brought
-    /// back without having been seen here.
+    /// Whether the request had the hash of an earlier session, whose settings may have been restored
+    /// without being seen here.
     package var wantsResumption = false
     /// Left out while the head unit has not answered.
     package var answeredAt: Timestamp?
@@ -95,7 +96,7 @@ package struct HMIStatusReport: Codable, Sendable, Equatable {
     }
 }
 
-/// What the head unit can show and play, as far as it told this app. Sizes are pixels.
+/// What the head unit can show and play, as far as it has told this app. Sizes are in pixels.
 package struct CapabilityReport: Codable, Sendable, Equatable {
     package var displayName: String?
     package var displayWidth: Int?
@@ -109,9 +110,9 @@ package struct CapabilityReport: Codable, Sendable, Equatable {
     package var videoHeight: Int?
     /// Kilobits per second.
     package var maximumVideoKilobits: Int?
-    /// "H264/RAW".
+    /// For example "H264/RAW".
     package var videoFormats: [String] = []
-    /// Names of what was reported, each once.
+    /// Names of the reported capabilities, each once.
     package var reported: [String] = []
 
     package init() {}
@@ -135,9 +136,9 @@ package struct CapabilityReport: Codable, Sendable, Equatable {
 /// Files of the app on the head unit.
 package struct FilesReport: Codable, Sendable, Equatable {
     package var files: [FileReport] = []
-    /// As told last.
+    /// As last reported.
     package var spaceAvailable: Int?
-    /// Whether the head unit was asked with ListFiles; if not, there may be more.
+    /// Whether the head unit was asked with ListFiles; otherwise there may be more files.
     package var isListed = false
 
     package init() {}
@@ -151,7 +152,7 @@ package struct FilesReport: Codable, Sendable, Equatable {
 
 package struct FileReport: Codable, Sendable, Equatable {
     package var name: String
-    /// GRAPHIC_PNG, …; left out, as all below, for files that were there before.
+    /// GRAPHIC_PNG, …; like the following ones, left out for files that existed before.
     package var type: String?
     package var bytes: Int?
     /// Announced by the first chunk; more than `bytes` while chunks are missing.
@@ -169,7 +170,7 @@ package struct FileReport: Codable, Sendable, Equatable {
     }
 }
 
-/// What the app wants to be told.
+/// What the app has subscribed to.
 package struct SubscriptionsReport: Codable, Sendable, Equatable {
     package var buttons: [String] = []
     /// Subscribed items, and those it only read, by name.
@@ -188,7 +189,7 @@ package struct SubscriptionsReport: Codable, Sendable, Equatable {
 package struct VehicleDatumReport: Codable, Sendable, Equatable {
     package var name: String
     package var isSubscribed: Bool
-    /// The latest, as text; objects as JSON.
+    /// The latest value as text; objects as JSON.
     package var value: String?
     package var at: Timestamp?
 
@@ -206,7 +207,7 @@ package struct VehicleDatumReport: Codable, Sendable, Equatable {
     }
 }
 
-/// What a person can choose.
+/// The choices offered to the user.
 package struct MenuReport: Codable, Sendable, Equatable {
     package var commands: [CommandReport] = []
     package var subMenus: [SubMenuReport] = []
@@ -223,11 +224,11 @@ package struct MenuReport: Codable, Sendable, Equatable {
 
 package struct CommandReport: Codable, Sendable, Equatable {
     package var id: Int
-    /// Left out when it can only be spoken.
+    /// Left out when the command can only be spoken.
     package var name: String?
-    /// Its sub menu; left out at the top.
+    /// The sub menu that contains it; left out at the top level.
     package var parent: Int?
-    /// The first few things to say.
+    /// The first few phrases to say.
     package var spoken: [String]
 
     package init(id: Int, name: String? = nil, parent: Int? = nil, spoken: [String] = []) {
@@ -250,7 +251,7 @@ package struct SubMenuReport: Codable, Sendable, Equatable {
 
 package struct ChoiceSetReport: Codable, Sendable, Equatable {
     package var id: Int
-    /// How many.
+    /// Number of choices.
     package var choices: Int
 
     package init(id: Int, choices: Int) {
@@ -266,13 +267,13 @@ package struct ServiceReport: Codable, Sendable, Equatable {
     package var session: Int
     package var since: Timestamp
     package var isProtected = false
-    /// Bytes; what they count differs between head units.
+    /// In bytes; head units differ in what they count.
     package var mtu: Int?
-    /// Of video: "800×480 H264 RAW".
+    /// For video: "800×480 H264 RAW".
     package var format: String?
-    /// Of audio and video, in the last second with data; left out when there is none now.
+    /// For audio and video, in the last second with data; left out while there is none.
     package var bitsPerSecond: Int?
-    /// Of video: messages per second, which are pictures for the usual libraries.
+    /// For video: messages per second, which are pictures with the usual libraries.
     package var picturesPerSecond: Double?
     package var frames: Int?
     package var bytes: Int?
@@ -293,7 +294,7 @@ package struct ServiceReport: Codable, Sendable, Equatable {
     }
 }
 
-/// A request without answer yet.
+/// A request that has no answer yet.
 package struct PendingReport: Codable, Sendable, Equatable {
     package var rpc: String
     package var correlationID: Int?

@@ -1,13 +1,12 @@
-/// The configuration that is in force, and where each value is from: the answer to `GET
-/// /v1/config`.
+/// The configuration in force, and where each value comes from: the answer to `GET /v1/config`.
 package struct ConfigReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// The file that was read, with its whole path; left out when relayd runs without one.
+    /// The file that was read, as a full path; left out when relayd runs without one.
     package var file: String?
-    /// What RPCs are compared with; left out when they are not.
+    /// The specification that RPCs are compared with; left out when they are not compared.
     package var specification: SpecificationReport?
-    /// Every option there is, in the order of the file that is shipped.
+    /// All options, in the order of the file that is shipped.
     package var options: [ConfigOptionReport]
 
     package init(
@@ -24,9 +23,9 @@ package struct ConfigReport: Codable, Sendable, Equatable {
 package struct SpecificationReport: Codable, Sendable, Equatable {
     /// Its version, e.g. "8.0.0".
     package var version: String
-    /// The file it is from; left out for the one that is built in.
+    /// The file it comes from; left out for the built-in one.
     package var file: String?
-    /// Why the file that `rpc_spec` names is not used; left out when it is, or none is named.
+    /// Why the file that `rpc_spec` names is not used; left out when it is used, or none is named.
     package var problem: String?
 
     package init(version: String, file: String? = nil, problem: String? = nil) {
@@ -40,19 +39,19 @@ package struct SpecificationReport: Codable, Sendable, Equatable {
 package struct ConfigOptionReport: Codable, Sendable, Equatable {
     /// Section and key, such as "apps.hold_timeout".
     package var path: String
-    /// What it is set to.
+    /// The current value.
     package var value: ConfigOptionValue
-    /// What it is without anybody setting it.
+    /// The default value.
     package var builtIn: ConfigOptionValue
-    /// What a number counts; left out where it counts things.
+    /// The unit of a number; left out where it counts things.
     package var unit: ConfigUnit?
-    /// `value` as the file would have it; of a list, its elements with commas.
+    /// `value` as it is written in the file; for a list, its elements separated by commas.
     package var text: String
     /// The same of `builtIn`.
     package var builtInText: String
-    /// Who set it: "default", "file", "environment" or "flag".
+    /// What set it: "default", "file", "environment" or "flag".
     package var origin: ConfigOriginKind
-    /// Where exactly: "/etc/relayd/relayd.yaml:12:3", "RELAYD_LISTEN", "--listen".
+    /// The exact place: "/etc/relayd/relayd.yaml:12:3", "RELAYD_LISTEN", "--listen".
     package var place: String?
 
     package init(
@@ -88,7 +87,7 @@ package enum ConfigOptionValue: Codable, Sendable, Equatable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A number is no boolean and a boolean no number, so the order does not matter.
+        // A number is not a boolean and a boolean is not a number, so the order does not matter.
         if let flag = try? container.decode(Bool.self) {
             self = .flag(flag)
         } else if let number = try? container.decode(Int.self) {
@@ -111,7 +110,7 @@ package enum ConfigOptionValue: Codable, Sendable, Equatable {
     }
 }
 
-/// What the number of an option counts.
+/// The unit of a numeric option.
 package struct ConfigUnit: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -120,7 +119,7 @@ package struct ConfigUnit: OpenValue {
     package static let bytes = ConfigUnit(rawValue: "bytes")
 }
 
-/// Who set an option.
+/// What set an option.
 package struct ConfigOriginKind: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }

@@ -1,10 +1,10 @@
-// Fault rules: what is asked for, and what there is.
+// Fault rules: requests for them, and reports on them.
 
-/// One rule, as it is asked for.
+/// One rule as it is requested.
 package struct FaultRuleRequest: Codable, Sendable, Equatable {
-    /// What it takes, in the language of `relayctl tail`.
+    /// Filter for the messages it applies to, in the language of `relayctl tail`.
     package var filter: String
-    /// What it does, e.g. "delay 2s jitter 500ms count 5".
+    /// The fault, e.g. "delay 2s jitter 500ms count 5".
     package var action: String
 
     package init(filter: String, action: String) {
@@ -18,7 +18,7 @@ package struct FaultRequest: ControlBody, Equatable {
     package var rules: [FaultRuleRequest]?
     /// A fault of the whole link: "unplug", "freeze 5s", "slow 20KB/s", "half-open".
     package var link: String?
-    /// Allows towards a real head unit what may hurt its other apps.
+    /// Allows, towards a real head unit, faults that may harm its other apps.
     package var mayHarmOthers: Bool?
 
     package static let members = ["rules", "link", "may_harm_others"]
@@ -35,15 +35,15 @@ package struct FaultRequest: ControlBody, Equatable {
     }
 }
 
-/// Whether a rule acts.
+/// Whether a rule is active.
 package struct FaultState: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Its time has not come.
+    /// Its time has not come yet.
     package static let waiting = FaultState(rawValue: "waiting")
     package static let on = FaultState(rawValue: "on")
-    /// Its time is over, or it has taken as many messages as it may.
+    /// Its time is over, or it has reached its maximum number of messages.
     package static let over = FaultState(rawValue: "over")
 }
 
@@ -51,25 +51,25 @@ package struct FaultState: OpenValue {
 package struct FaultRuleReport: Codable, Sendable, Equatable {
     /// Its number, from 1 since relayd started.
     package var id: Int
-    /// What it takes; of a fault of the link its name.
+    /// Filter for the messages it applies to; for a fault of the link, its name.
     package var filter: String
-    /// What it does, without its options.
+    /// The fault, without its options.
     package var action: String
-    /// It takes all that passes the link.
+    /// Whether it applies to everything that passes the link.
     package var link: Bool
-    /// The part of the messages that it takes, more than 0 and at most 1.
+    /// The share of messages that it affects, more than 0 and at most 1.
     package var probability: Double
-    /// So many messages are taken; left out when there is no limit.
+    /// Maximum number of messages affected; left out when there is no limit.
     package var count: Int?
-    /// From when on, in milliseconds after it was added; left out for at once.
+    /// Start time in milliseconds after it was added; left out for an immediate start.
     package var fromMilliseconds: Int?
     package var untilMilliseconds: Int?
     package var mayHarmOthers: Bool
     package var addedAt: Timestamp
     package var state: FaultState
-    /// Messages that it could have taken.
+    /// Messages that it could have affected.
     package var matched: Int
-    /// Messages that it took.
+    /// Messages that it affected.
     package var hits: Int
 
     package init(
@@ -102,15 +102,15 @@ package struct FaultRuleReport: Codable, Sendable, Equatable {
     }
 }
 
-/// The answer to `GET /v1/faults`, and with the new rules alone to `POST /v1/faults`.
+/// The answer to `GET /v1/faults`, and with only the new rules, to `POST /v1/faults`.
 package struct FaultList: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// What was done, for people; left out where nothing was.
+    /// What was done, for people; left out where nothing was done.
     package var summary: String?
     /// Oldest first.
     package var rules: [FaultRuleReport]
-    /// Frames that rules hold.
+    /// Frames held back by rules.
     package var heldFrames: Int
     package var heldBytes: Int
 
@@ -128,16 +128,16 @@ package struct FaultList: Codable, Sendable, Equatable {
     }
 }
 
-/// In `GET /v1/status`: that fault rules are at work.
+/// In `GET /v1/status`: that there are fault rules, or frames that they hold back.
 package struct FaultStatus: Codable, Sendable, Equatable {
-    /// Rules that there are.
+    /// Number of rules, active or not.
     package var rules: Int
-    /// Messages that they took.
+    /// Messages affected.
     package var hits: Int
-    /// Frames that they hold.
+    /// Frames held back.
     package var heldFrames: Int
     package var heldBytes: Int
-    /// The oldest rules, `mostShown` at most; the status is asked for often.
+    /// The oldest rules, at most `mostShown`; the status is requested often.
     package var first: [FaultRuleReport]
 
     package static let mostShown = 8

@@ -1,17 +1,17 @@
-/// What the head unit allows of one RPC.
+/// What the head unit allows for one RPC.
 package struct PermissionReport: Codable, Sendable, Equatable {
     /// Name as in the RPC specification.
     package var rpc: String
     /// Whether the app may use it now, by the same rules as `PermissionAnswer`.
     package var answer: MayIt = .unknown
-    /// HMI levels in which it is allowed, and those in which the user has refused it.
+    /// HMI levels in which it is allowed, and those in which the user has disallowed it.
     package var allowed: [String] = []
     package var userDisallowed: [String] = []
     /// Parameters that may be used; empty means no restriction.
     package var allowedParameters: [String] = []
     package var userDisallowedParameters: [String] = []
     package var requiresEncryption = false
-    /// When the head unit said so.
+    /// When the head unit reported this.
     package var at: Timestamp?
 
     package init(rpc: String) { self.rpc = rpc }
@@ -36,15 +36,15 @@ package struct PermissionAnswer: Codable, Sendable, Equatable {
     package var appName: String?
     package var rpc: String
     package var answer: MayIt
-    /// What decides, as a word for programs: "allowed", "not_registered", "wrong_level", …
+    /// The deciding cause, as a word for programs: "allowed", "not_registered", "wrong_level", …
     package var cause: String
     /// The same for people, in one sentence.
     package var reason: String
-    /// What to do about it; left out when nothing is to be done.
+    /// What to do about it; left out when there is nothing to do.
     package var remedy: String?
-    /// The app's level now; left out before the first OnHMIStatus.
+    /// The app's current level; left out before the first OnHMIStatus.
     package var hmiLevel: String?
-    /// What the head unit said; left out when nothing.
+    /// What the head unit reported; left out when it has reported nothing.
     package var permission: PermissionReport?
 
     package init(

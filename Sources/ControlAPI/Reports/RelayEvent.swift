@@ -1,19 +1,19 @@
-/// One thing that happened to relayd, its link or its apps: an entry of `GET /v1/events`, a line of
+/// Something that happened to relayd, its link or its apps: an entry of `GET /v1/events`, a line of
 /// `GET /v1/events/stream`.
 package struct RelayEvent: Codable, Sendable, Equatable {
     /// Counts events from 1; the greatest one seen is the cursor to go on from.
     package var n: Int
     package var at: Timestamp
-    /// What kind of thing.
+    /// Kind of the event.
     package var event: RelayEventKind
-    /// In words, for people; the wording may change.
+    /// A description for people; the wording may change.
     package var text: String
-    /// Number of the app's connection, and its name, where it is about one.
+    /// Number of the app's connection, and its name, where the event is about an app.
     package var app: Int?
     package var appName: String?
-    /// Of advice: its code; of a limit: its name.
+    /// For advice: its code; for a limit: its name.
     package var code: String?
-    /// Of a limit: how often it was hit; of missed frames: how many.
+    /// For a limit: how often it was hit; for missed frames: how many.
     package var count: Int?
 
     package init(
@@ -42,19 +42,19 @@ package struct RelayEventKind: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The link to the head unit came and went; `text` has the reason.
+    /// The link to the head unit was opened or closed; `text` has the reason.
     package static let linkOpened = RelayEventKind(rawValue: "link_opened")
     package static let linkClosed = RelayEventKind(rawValue: "link_closed")
     package static let appConnected = RelayEventKind(rawValue: "app_connected")
-    /// The head unit has accepted its registration.
+    /// The head unit has accepted the app's registration.
     package static let appRegistered = RelayEventKind(rawValue: "app_registered")
-    /// Its connection ended; `text` has the reason.
+    /// The app's connection ended; `text` has the reason.
     package static let appLeft = RelayEventKind(rawValue: "app_left")
     /// Something is probably wrong; `code` has a page (`relayctl explain`).
     package static let advice = RelayEventKind(rawValue: "advice")
     /// A limit was hit for the first time, or 2, 4, 8, … times.
     package static let limit = RelayEventKind(rawValue: "limit")
-    /// A peer stalled or sent bytes that are not frames, or a recording's disk takes nothing.
+    /// A peer stalled or sent bytes that are not frames, or a recording's disk accepts no data.
     package static let notice = RelayEventKind(rawValue: "notice")
     /// Frames were forwarded that no observer has seen.
     package static let missed = RelayEventKind(rawValue: "missed")
@@ -66,12 +66,12 @@ package struct RelayEventKind: OpenValue {
 package struct EventList: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// Tells the numbers of this run of relayd from those of another.
+    /// Identifies the run of relayd that the numbers belong to.
     package var instance: String
-    /// Numbers of the oldest and the latest event that are kept; absent when there is none.
+    /// Numbers of the oldest and the latest event kept; absent when there is none.
     package var first: Int?
     package var latest: Int?
-    /// Events between the cursor and the first one that is still kept.
+    /// Events between the cursor and the first one still kept.
     package var missed: Int
     /// The cursor to go on from.
     package var next: Int

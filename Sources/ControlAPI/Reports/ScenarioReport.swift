@@ -1,4 +1,4 @@
-// Scenarios, and what comes of running one.
+// Scenarios, and the results of running them.
 
 /// The answer to `GET /v1/scenarios`.
 package struct ScenarioList: Codable, Sendable, Equatable {
@@ -6,7 +6,7 @@ package struct ScenarioList: Codable, Sendable, Equatable {
     package var schema = 1
     /// Name of the scenario that relayd runs now; left out when it runs none.
     package var running: String?
-    /// The ready ones, by name.
+    /// The ready scenarios, by name.
     package var scenarios: [ReadyScenarioReport]
 
     package init(running: String?, scenarios: [ReadyScenarioReport]) {
@@ -14,15 +14,15 @@ package struct ScenarioList: Codable, Sendable, Equatable {
     }
 }
 
-/// A scenario that travels inside relayd.
+/// A scenario that is built into relayd.
 package struct ReadyScenarioReport: Codable, Sendable, Equatable {
-    /// As `relayctl run` calls it.
+    /// Its name for `relayctl run`.
     package var name: String
-    /// What it calls itself.
+    /// Its title.
     package var scenario: String
-    /// What it is about, in a sentence or two.
+    /// A description in a sentence or two.
     package var about: String?
-    /// The apps that it is about, by their names in it.
+    /// The apps it uses, by their names in it.
     package var apps: [String]
     package var variables: [String: AnyJSON]
     /// In YAML.
@@ -41,11 +41,11 @@ package struct ReadyScenarioReport: Codable, Sendable, Equatable {
 package struct ScenarioCheckReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// In one sentence.
+    /// A summary in one sentence.
     package var summary: String
-    /// What the scenario calls itself; left out when it cannot be run.
+    /// The scenario's title; left out when it cannot be run.
     package var scenario: String?
-    /// The apps that it is about, by their names in it.
+    /// The apps it uses, by their names in it.
     package var apps: [String]
     package var variables: [String: AnyJSON]
     package var steps: [ScenarioStepReport]
@@ -64,11 +64,11 @@ package struct ScenarioCheckReport: Codable, Sendable, Equatable {
 
 /// One thing that is wrong with a scenario.
 package struct ScenarioProblemReport: Codable, Sendable, Equatable {
-    /// From 1; left out where it is about all of it.
+    /// From 1; left out where it concerns the whole text.
     package var line: Int?
     /// In characters from 1.
     package var column: Int?
-    /// Where in the scenario, such as "steps[3].check".
+    /// The place in the scenario, such as "steps[3].check".
     package var path: String
     /// What was found, what was expected and what to do.
     package var message: String
@@ -84,28 +84,28 @@ package struct ScenarioEvent: Codable, Sendable, Equatable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It runs; has all of its steps.
+        /// The scenario has started; has all of its steps.
         package static let begun = Kind(rawValue: "begun")
-        /// A step is being taken, or over.
+        /// A step is running, or over.
         package static let step = Kind(rawValue: "step")
         /// Nothing has happened for a while.
         package static let waiting = Kind(rawValue: "waiting")
-        /// It is over, and what it has added is taken back.
+        /// The scenario is over, and what it added has been removed.
         package static let ended = Kind(rawValue: "ended")
     }
 
     package var event: Kind
-    /// At the beginning: what the scenario calls itself.
+    /// At the beginning: the scenario's title.
     package var scenario: String?
-    /// At the beginning: all of them, in their order.
+    /// At the beginning: all steps, in order.
     package var steps: [ScenarioStepReport]?
-    /// Of a step.
+    /// The step concerned.
     package var step: ScenarioStepReport?
     /// At the end: "passed", "failed" or "unusable".
     package var outcome: String?
     /// At the end: how long it took.
     package var seconds: Double?
-    /// At the end: why it could not be used, where no step says it.
+    /// At the end: why the scenario could not be used, where no step says it.
     package var problem: String?
 
     package init(
@@ -118,13 +118,14 @@ package struct ScenarioEvent: Codable, Sendable, Equatable {
     }
 }
 
-/// One step of a scenario; what is repeated counts as one. Also in what `relayctl run FILE --json` prints.
+/// One step of a scenario; repetitions count as one. Also part of the output of
+/// `relayctl run FILE --json`.
 package struct ScenarioStepReport: Codable, Sendable, Equatable {
-    /// Counts all steps as they are written, from 1.
+    /// Number of the step as written, from 1.
     package var number: Int
-    /// In the text.
+    /// Line in the text.
     package var line: Int
-    /// What it does, in a line.
+    /// What the step does, in one line.
     package var words: String
     /// "passed", "failed", "unusable" or "skipped"; while a scenario runs also "open" and "running".
     package var outcome: String
@@ -141,13 +142,13 @@ package struct ScenarioStepReport: Codable, Sendable, Equatable {
     }
 }
 
-/// Why a step has not done what it should.
+/// Why a step has failed.
 package struct ScenarioFailureReport: Codable, Sendable, Equatable {
     /// In one sentence.
     package var summary: String
-    /// Lines that say what was expected.
+    /// Lines that describe what was expected.
     package var expected: [String]
-    /// Lines that say what came instead.
+    /// Lines that describe what came instead.
     package var came: [String]
     package var differences: [ScenarioDifference]
 
@@ -159,7 +160,7 @@ package struct ScenarioFailureReport: Codable, Sendable, Equatable {
     }
 }
 
-/// A value that is not what it has to be.
+/// A value that differs from what is required.
 package struct ScenarioDifference: Codable, Sendable, Equatable {
     package var path: String
     package var expected: String
@@ -171,7 +172,7 @@ package struct ScenarioDifference: Codable, Sendable, Equatable {
     }
 }
 
-/// What the query of `POST /v1/scenarios/run` may have.
+/// Keys of the query of `POST /v1/scenarios/run`.
 package enum ScenarioQueryKey: String, CaseIterable, Sendable {
     case app, set
     case mayHarmOthers = "may_harm_others"

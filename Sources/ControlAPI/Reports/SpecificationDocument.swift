@@ -1,13 +1,13 @@
-/// The RPC specification in force, with which what is sent and what passes is compared: the answer to `GET
-/// /v1/specification`.
+/// The RPC specification in force, with which sent messages and the traffic are compared: the answer to
+/// `GET /v1/specification`.
 package struct SpecificationDocument: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
     /// Its version, e.g. "8.0.0".
     package var version: String
-    /// As the specification writes it; left out when it does not say.
+    /// As written in the specification; left out when it gives none.
     package var date: String?
-    /// The file it is from; left out for the one that is built in.
+    /// The file it comes from; left out for the built-in one.
     package var file: String?
     /// Requests, responses and notifications, in the specification's order.
     package var functions: [SpecificationFunction]
@@ -31,9 +31,9 @@ package struct SpecificationFunction: Codable, Sendable, Equatable {
     package var id: Int
     /// "request", "response" or "notification".
     package var type: String
-    /// The first version with it; left out when it is as old as what it belongs to.
+    /// The first version that has it; left out when it is as old as its parent.
     package var since: String?
-    /// The first version without it; left out while it exists.
+    /// The first version that no longer has it; left out while it exists.
     package var until: String?
     /// True, or left out.
     package var deprecated: Bool?
@@ -66,7 +66,7 @@ package struct SpecificationStruct: Codable, Sendable, Equatable {
     }
 }
 
-/// A set of words.
+/// An enumeration.
 package struct SpecificationEnum: Codable, Sendable, Equatable {
     package var name: String
     package var since: String?
@@ -83,9 +83,9 @@ package struct SpecificationEnum: Codable, Sendable, Equatable {
     }
 }
 
-/// A word of an enumeration.
+/// A value of an enumeration.
 package struct SpecificationElement: Codable, Sendable, Equatable {
-    /// As it travels.
+    /// As it is sent.
     package var name: String
     package var since: String?
     package var until: String?
@@ -106,16 +106,16 @@ package struct SpecificationParameter: Codable, Sendable, Equatable {
     package var mandatory: Bool
     /// Whether it is an array of this type.
     package var array: Bool
-    /// Of an array: elements.
+    /// For an array: number of elements.
     package var minSize: Int?
     package var maxSize: Int?
-    /// Of numbers.
+    /// For numbers.
     package var minValue: Double?
     package var maxValue: Double?
-    /// Of texts: Unicode scalars.
+    /// For texts: number of Unicode scalars.
     package var minLength: Int?
     package var maxLength: Int?
-    /// The words of its enumeration that are used here; left out for all.
+    /// The values of its enumeration that are used here; left out for all.
     package var values: [String]?
     package var since: String?
     package var until: String?

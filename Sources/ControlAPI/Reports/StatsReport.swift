@@ -1,25 +1,25 @@
-/// What has been counted in the traffic since relayd started: the answer to `GET /v1/stats`.
-/// Counted from decoded traffic: what observers missed is in `unseen`.
+/// The counts of the traffic since relayd started: the answer to `GET /v1/stats`. Counted from decoded
+/// traffic: what observers missed is in `unseen`.
 package struct StatsReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// When counting began, and when this was read: rates are differences between two reports.
+    /// When counting began, and when the counts were read: rates are differences between two reports.
     package var since: Timestamp
     package var at: Timestamp
     /// By app, service and direction.
     package var traffic: [LaneReport]
     /// By function, the most frequent first.
     package var functions: [FunctionReport]
-    /// By app and function, the most frequent first; nil from a relayd that does not count so yet.
+    /// By app and function, the most frequent first; nil from an older relayd that does not count this.
     package var apps: [AppFunctionReport]?
-    /// What a vehicle interface and its clients have said, by kind. Nil with a head unit, of which the above
-    /// is counted.
+    /// Messages of a vehicle interface and its clients, by kind. Nil with a head unit, for which the
+    /// above is counted.
     package var vehicle: [VehicleLaneReport]?
     /// Frames that were not forwarded, by reason.
     package var dropped: [String: Int]
     /// Requests whose answer was late or never came.
     package var unanswered: Int
-    /// Frames that were forwarded without being counted here.
+    /// Frames that were forwarded but not counted here.
     package var unseen: Int
 
     package init(
@@ -37,16 +37,16 @@ package struct StatsReport: Codable, Sendable, Equatable {
     }
 }
 
-/// What went through one service of the apps of one name, one way.
+/// Traffic of one service, in one direction, for the apps of one name.
 package struct LaneReport: Codable, Sendable, Equatable {
-    /// As it registered; "unregistered" before, "other" when there are too many names.
+    /// The name it registered with; "unregistered" before, "other" when there are too many names.
     package var app: String
     /// "control", "rpc", "audio", "video" or "bulk".
     package var service: String
-    /// "app" or "accessory": who sent it.
+    /// The sender: "app" or "accessory".
     package var from: String
     package var frames: Int
-    /// Payload bytes, frame headers not counted.
+    /// Payload bytes, without frame headers.
     package var bytes: Int
 
     package init(app: String, service: String, from: String, frames: Int, bytes: Int) {
@@ -58,11 +58,11 @@ package struct LaneReport: Codable, Sendable, Equatable {
     }
 }
 
-/// How many messages of one kind came from one side.
+/// Number of messages of one kind from one side.
 package struct VehicleLaneReport: Codable, Sendable, Equatable {
     /// As in the stream of messages.
     package var kind: VehicleMessageKind
-    /// "vehicle", "client", "api" or "relayd": who said it.
+    /// The sender: "vehicle", "client", "api" or "relayd".
     package var from: VehicleParty
     package var messages: Int
 
@@ -75,19 +75,19 @@ package struct VehicleLaneReport: Codable, Sendable, Equatable {
 
 /// How often one RPC was used, with what result, and how long answers took.
 package struct FunctionReport: Codable, Sendable, Equatable {
-    /// Name of the specification, or "other".
+    /// Name in the specification, or "other".
     package var function: String
     package var requests: Int
     package var responses: Int
     package var notifications: Int
-    /// Responses by result code; "other" for codes that no specification has.
+    /// Responses by result code; "other" for codes that are in no specification.
     package var results: [String: Int]
-    /// true: an answer waits for a person to read, say or choose something. Else nil.
+    /// true: an answer waits for a person to read, say or choose something. Otherwise nil.
     package var waitsForPeople: Bool?
-    /// Of its responses: mean and longest time since the request, in milliseconds.
+    /// For its responses: mean and longest time since the request, in milliseconds.
     package var meanMilliseconds: Double?
     package var maximumMilliseconds: Double?
-    /// So long took half, 95 and 99 percent of them at most, in milliseconds; off by 3.1 % at most.
+    /// The fastest 50, 95 and 99 percent took at most this long, in milliseconds; off by 3.1 % at most.
     package var p50Milliseconds: Double?
     package var p95Milliseconds: Double?
     package var p99Milliseconds: Double?
@@ -117,21 +117,21 @@ package struct FunctionReport: Codable, Sendable, Equatable {
 
 /// How often the apps of one name used one RPC, and how long answers took.
 package struct AppFunctionReport: Codable, Sendable, Equatable {
-    /// As it registered; "unregistered" before, "other" when there is too much to tell apart.
+    /// The name it registered with; "unregistered" before, "other" when there are too many combinations.
     package var app: String
-    /// Name of the specification, or "other".
+    /// Name in the specification, or "other".
     package var function: String
     package var requests: Int
     package var responses: Int
     package var notifications: Int
-    /// Responses that say that the request was not carried out.
+    /// Responses that report a request as not carried out.
     package var failed: Int
-    /// true: an answer waits for a person to read, say or choose something. Else nil.
+    /// true: an answer waits for a person to read, say or choose something. Otherwise nil.
     package var waitsForPeople: Bool?
-    /// Of its responses: mean and longest time since the request, in milliseconds.
+    /// For its responses: mean and longest time since the request, in milliseconds.
     package var meanMilliseconds: Double?
     package var maximumMilliseconds: Double?
-    /// So long took half, 95 and 99 percent of them at most, in milliseconds; off by 3.1 % at most.
+    /// The fastest 50, 95 and 99 percent took at most this long, in milliseconds; off by 3.1 % at most.
     package var p50Milliseconds: Double?
     package var p95Milliseconds: Double?
     package var p99Milliseconds: Double?

@@ -1,27 +1,27 @@
-// What a client has relayd say in the place of an app or of the head unit, and what becomes of it.
+// Messages that a client has relayd send in the place of an app or of the head unit, and the results.
 
 /// The body of `POST /v1/apps/:app/send` and of `POST /v1/apps/:app/inject`.
 package struct DriveRequest: ControlBody, Equatable {
-    /// The RPC's name in the specification; unchecked also its number, such as "0x8001".
+    /// The RPC's name in the specification; with `unchecked`, also its number, such as "0x8001".
     package var rpc: String
-    /// "request", "response" or "notification"; left out for what there is of that name.
+    /// "request", "response" or "notification"; left out for the one that exists under that name.
     package var type: String?
     /// As JSON.
     package var parameters: AnyJSON?
-    /// One at a time: "mainField1=Hello", "softButtons[0].type=TEXT", "duration:=5000". They are added to
-    /// `parameters`.
+    /// Single assignments: "mainField1=Hello", "softButtons[0].type=TEXT", "duration:=5000". They are
+    /// added to `parameters`.
     package var set: [String]?
-    /// Bulk data in base64; of `send` only.
+    /// Bulk data in base64; only for `send`.
     package var bulk: String?
-    /// Whether it is said without being compared with the specification.
+    /// Whether to send it without comparing it with the specification.
     package var unchecked: Bool?
-    /// Whether it is only compared with the specification, and not said.
+    /// Whether to only compare it with the specification, and not send it.
     package var check: Bool?
     /// How long to wait for the answer: milliseconds.
     package var timeoutMilliseconds: Int?
-    /// One of the app's; left out for its first that is open.
+    /// A session of the app; left out for its first open one.
     package var session: Int?
-    /// Of a response: the request that it answers.
+    /// For a response: the request that it answers.
     package var correlationID: Int?
 
     package static let members = [
@@ -30,9 +30,9 @@ package struct DriveRequest: ControlBody, Equatable {
     ]
     package static let usualTimeout = 10_000
     package static let timeouts = 10...60_000
-    /// Assignments of one request.
+    /// Maximum number of assignments in one request.
     package static let maximumAssignments = 2000
-    /// Bytes of bulk data in one request; larger files come in pieces.
+    /// Maximum bytes of bulk data in one request; larger files are sent in pieces.
     package static let maximumBulk = 1 << 20
 
     package init(
@@ -62,17 +62,17 @@ package struct DriveRequest: ControlBody, Equatable {
 
 /// The body of `POST /v1/apps`.
 package struct OwnAppRequest: ControlBody, Equatable {
-    /// What the app is called.
+    /// The app's name.
     package var name: String
-    /// Its app ID; made of the name when left out.
+    /// The app's ID; derived from the name when left out.
     package var appID: String?
     /// Values of AppHMIType; DEFAULT when left out.
     package var hmiTypes: [String]?
-    /// Whether it is to unregister and leave.
+    /// Whether the app is to unregister and leave.
     package var leave: Bool?
 
     package static let members = ["name", "app_id", "hmi_types", "leave"]
-    /// Of a name and of an app ID, as MOBILE_API has it.
+    /// Maximum length of a name and of an app ID, as in MOBILE_API.
     package static let maximumScalars = 100
     package static let maximumTypes = 100
     /// How long relayd waits for each answer of the head unit: milliseconds.
@@ -98,7 +98,7 @@ package struct OwnAppReport: Codable, Sendable, Equatable {
     package var schema = 1
     /// What was done, in one sentence.
     package var summary: String
-    /// The app's number; left out when it has left.
+    /// The app's number; left out when the app has left.
     package var app: Int?
 
     package init(summary: String, app: Int? = nil) {
@@ -117,20 +117,20 @@ package struct DriveReport: Codable, Sendable, Equatable {
     package var rpc: String
     /// "request", "response" or "notification".
     package var type: String
-    /// What was remarkable about it and did not keep it from being said.
+    /// Remarks that did not keep it from being sent.
     package var remarks: [String]
-    /// Of a check: why it would not be said; left out when it would.
+    /// For a check: why it would not be sent; left out when it would be.
     package var refusal: String?
-    /// Of a check: what is wrong with single parameters.
+    /// For a check: problems of single parameters.
     package var problems: [DriveProblem]?
-    /// Whether the head unit has done what was asked; left out where nothing answers.
+    /// Whether the head unit has done what was asked; left out where there is no answer.
     package var success: Bool?
     package var resultCode: String?
     /// The head unit's own words.
     package var info: String?
-    /// The parameters of the answer, as they travelled.
+    /// The parameters of the answer, as they were sent.
     package var response: AnyJSON?
-    /// Bytes of bulk data of the answer.
+    /// Bytes of bulk data in the answer.
     package var bulkBytes: Int?
     /// From the request to its answer.
     package var milliseconds: Double
@@ -156,9 +156,9 @@ package struct DriveReport: Codable, Sendable, Equatable {
     }
 }
 
-/// What is wrong with a parameter of what was to be said.
+/// A problem of a parameter of the message to be sent.
 package struct DriveProblem: Codable, Sendable, Equatable {
-    /// Where, such as "softButtons[0].text".
+    /// The place, such as "softButtons[0].text".
     package var path: String
     /// In one sentence.
     package var message: String
@@ -168,7 +168,7 @@ package struct DriveProblem: Codable, Sendable, Equatable {
     }
 }
 
-/// What the query of `POST /v1/apps/:app/stream` may have; `service` alone of `DELETE`.
+/// Keys of the query of `POST /v1/apps/:app/stream`; only `service` for `DELETE`.
 package enum StreamQueryKey: String, CaseIterable, Sendable {
     case service, fps, width, height
     case videoProtocol = "protocol"
@@ -178,7 +178,7 @@ package enum StreamQueryKey: String, CaseIterable, Sendable {
     /// Pictures per second.
     package static let framesPerSecond = 1.0...120.0
     package static let usualFramesPerSecond = 30.0
-    /// Of a picture: pixels.
+    /// Width and height of a picture in pixels.
     package static let sizes = 16...8192
     package static let usualWidth = 800
     package static let usualHeight = 480
@@ -200,15 +200,15 @@ package struct StreamReport: Codable, Sendable, Equatable {
     package var app: Int
     /// "video" or "audio".
     package var service: String
-    /// "RAW" or "RTP"; of video.
+    /// "RAW" or "RTP"; for video.
     package var videoProtocol: String?
-    /// Pictures, or pieces of sound.
+    /// Pictures, or pieces of audio.
     package var pieces: Int
-    /// Of the stream, as they were handed over.
+    /// Bytes of the stream, as they were handed over.
     package var bytes: Int
     /// From the first piece to the last.
     package var seconds: Double
-    /// How long the link was behind the pace at most.
+    /// Maximum delay of the link behind the pace.
     package var lateMilliseconds: Double
     /// Whether the head unit has confirmed the end.
     package var confirmed: Bool

@@ -1,14 +1,14 @@
-// What a client asks of a vehicle interface, and what it gets back.
+// Requests of a client to a vehicle interface, and their results.
 
 /// The body of `POST /v1/vehicle/command`.
 package struct VehicleCommandRequest: ControlBody, Equatable {
-    /// As it is called on the wire, such as "version" or "get_vin".
+    /// The command's name on the wire, such as "version" or "get_vin".
     package var command: String
-    /// Of "predefined_obd2".
+    /// For "predefined_obd2".
     package var enabled: Bool?
-    /// Of "rtc_configuration": seconds since 1970.
+    /// For "rtc_configuration": seconds since 1970.
     package var unixTime: Int?
-    /// Of "modem_configuration".
+    /// For "modem_configuration".
     package var host: String?
     package var port: Int?
 
@@ -32,7 +32,7 @@ package struct VehicleCommandReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
     package var command: String
-    /// Whether it took the command.
+    /// Whether it accepted the command.
     package var status: Bool
     /// Empty when it has nothing to say.
     package var message: String
@@ -47,7 +47,7 @@ package struct VehicleCommandReport: Codable, Sendable, Equatable {
     }
 }
 
-/// The body of `POST /v1/vehicle/diagnostic`: one request, asked once.
+/// The body of `POST /v1/vehicle/diagnostic`: a single request, asked once.
 package struct VehicleDiagnosticRequest: ControlBody, Equatable {
     /// Left out for the vehicle interface's first bus.
     package var bus: Int?
@@ -55,9 +55,9 @@ package struct VehicleDiagnosticRequest: ControlBody, Equatable {
     package var id: Int
     package var mode: Int
     package var pid: Int?
-    /// Pairs of hexadecimal digits, "0x" before them or not.
+    /// Pairs of hexadecimal digits, with or without a leading "0x".
     package var payload: String?
-    /// Whether several modules may answer; when left out, whether all are asked.
+    /// Whether several modules may answer; when left out, true if all are asked.
     package var multipleResponses: Bool?
     /// How long to wait for the vehicle: milliseconds.
     package var waitMilliseconds: Int?
@@ -65,7 +65,7 @@ package struct VehicleDiagnosticRequest: ControlBody, Equatable {
     package static let members = [
         "bus", "id", "mode", "pid", "payload", "multiple_responses", "wait_milliseconds",
     ]
-    /// A vehicle interface gives a module 100 ms, and may have 19 requests before this one.
+    /// A vehicle interface gives a module 100 ms, and may have up to 19 requests before this one.
     package static let usualWait = 1000
     package static let waits = 10...10_000
 
@@ -89,15 +89,15 @@ package struct VehicleDiagnosticRequest: ControlBody, Equatable {
     }
 }
 
-/// What vehicle interface and vehicle answered to a diagnostic request.
+/// The answers of vehicle interface and vehicle to a diagnostic request.
 package struct VehicleDiagnosticReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// Whether the vehicle interface took the request; left out when only the vehicle has answered.
+    /// Whether the vehicle interface accepted the request; left out when only the vehicle has answered.
     package var status: Bool?
-    /// What the vehicle interface has to say to it.
+    /// The vehicle interface's message about it.
     package var message: String?
-    /// In the order in which they came; empty when no module has answered in time.
+    /// In order of arrival; empty when no module has answered in time.
     package var answers: [VehicleDiagnostic]
     /// From the request to the last answer, or to the end of the wait.
     package var milliseconds: Double
@@ -120,7 +120,7 @@ package struct VehicleWriteRequest: ControlBody, Equatable {
     /// Left out for the vehicle interface's first bus.
     package var bus: Int?
     package var id: Int?
-    /// Pairs of hexadecimal digits, "0x" before them or not.
+    /// Pairs of hexadecimal digits, with or without a leading "0x".
     package var data: String?
     /// "standard" or "extended".
     package var frameFormat: String?
@@ -146,17 +146,17 @@ package struct VehicleWriteRequest: ControlBody, Equatable {
     }
 }
 
-/// The body of `POST /v1/vehicle/stream`: what is on as long as the stream is open.
+/// The body of `POST /v1/vehicle/stream`: settings that are on as long as the stream is open.
 package struct VehicleStreamBody: ControlBody, Equatable {
-    /// Buses all of whose frames are passed on.
+    /// Buses whose frames are all passed on.
     package var passthrough: [Int]?
-    /// Buses that listen to all identifiers.
+    /// Buses that accept all identifiers.
     package var acceptanceFilterBypass: [Int]?
-    /// Requests that the vehicle interface makes again and again.
+    /// Requests that the vehicle interface repeats.
     package var diagnostics: [VehicleRepeatedRequest]?
 
     package static let members = ["passthrough", "af_bypass", "diagnostics"]
-    /// What firmware repeats at once, and more than there are buses.
+    /// Maximum number that firmware repeats at once, which is more than there are buses.
     package static let maximumWishes = 20
 
     package init(
@@ -175,14 +175,14 @@ package struct VehicleStreamBody: ControlBody, Equatable {
     }
 }
 
-/// What numbers and bytes may be, for relayd and for who asks it.
+/// Ranges of numbers and bytes, for relayd and its clients.
 package enum VehicleLimits {
     package static let buses = 1...Int(Int32.max)
     /// 29 bits.
     package static let identifiers = 1...0x1FFF_FFFF
     package static let modes = 1...255
     package static let pids = 0...0xFFFF
-    /// Bytes behind the PID of a request, and of a CAN frame.
+    /// Bytes after the PID of a request, and of a CAN frame.
     package static let payloadBytes = 8
     /// Past messages that relayd keeps for the stream.
     package static let pastMessages = 4096
@@ -196,7 +196,7 @@ package struct VehicleRepeatedRequest: Codable, Sendable, Equatable {
     package var pid: Int?
     package var payload: String?
     package var multipleResponses: Bool?
-    /// Times a second: more than 0, up to 10.
+    /// Times per second: more than 0, up to 10.
     package var frequency: Double
 
     package static let maximumFrequency = 10.0

@@ -1,11 +1,11 @@
-// What a client sends with the requests that change something, and what it gets back.
+// Bodies of requests that change something, and the answers.
 //
-// A body is one JSON object; an empty body counts as `{}`. Members that are left out stay as they
-// are; members that relayd does not know are refused, because a misspelt one must not count as done.
+// A body is one JSON object; an empty body counts as `{}`. Members that are left out stay as they are;
+// unknown members are refused, because a misspelt one must not seem to have been applied.
 
 /// A body of `POST` or `PUT`.
 package protocol ControlBody: Codable, Sendable {
-    /// The members it may have.
+    /// The members that are allowed.
     static var members: [String] { get }
 }
 
@@ -32,7 +32,7 @@ package struct ServerRequest: ControlBody, Equatable {
 
 /// The body of `POST /v1/record/start` and of `POST /v1/record/save`.
 package struct RecordRequest: ControlBody, Equatable {
-    /// What the recording is to be called, beside its time.
+    /// The name of the recording, besides its time.
     package var name: String?
 
     package static let members = ["name"]
@@ -42,7 +42,7 @@ package struct RecordRequest: ControlBody, Equatable {
 
 /// The body of `POST /v1/record/mark`.
 package struct MarkRequest: ControlBody, Equatable {
-    /// What is to be found again: one line, at most `maximumScalars`.
+    /// A note to find the place again: one line, at most `maximumScalars`.
     package var text: String
 
     package static let members = ["text"]
@@ -58,11 +58,11 @@ package struct EmptyRequest: ControlBody, Equatable {
     package init() {}
 }
 
-/// The body of `PUT /v1/log`, and with everything filled in the answer to it and to `GET /v1/log`.
+/// The body of `PUT /v1/log`, and, with all members set, the answer to it and to `GET /v1/log`.
 package struct LogSettings: ControlBody, Equatable {
-    /// Version of the JSON layout: 1. Always in an answer, so that it may be sent back.
+    /// Version of the JSON layout: 1. Always present in an answer, so that it may be sent back.
     package var schema: Int?
-    /// relayd's own messages from this severity up: "error", "warning", "notice", "info", "debug" or
+    /// relayd's own messages of at least this severity: "error", "warning", "notice", "info", "debug" or
     /// "trace".
     package var level: String?
     /// Whether decoded traffic is logged.
@@ -71,7 +71,7 @@ package struct LogSettings: ControlBody, Equatable {
     package var filter: String?
     /// Only traffic of these apps (name, app ID, "1" or "#1"); empty = all.
     package var apps: [String]?
-    /// Only these functions, with "!" in front all but these; empty = all.
+    /// Only these functions, or with "!" in front, all but these; empty = all.
     package var functions: [String]?
     /// Only these services: "control", "rpc", "audio", "video", "bulk"; empty = all.
     package var services: [String]?
@@ -112,7 +112,7 @@ package struct ReloadReport: Codable, Sendable, Equatable {
     package var summary: String
     /// Options that have a new value now.
     package var changed: [String]
-    /// Options whose new value counts from the next start on.
+    /// Options whose new value takes effect at the next start.
     package var needsRestart: [String]
 
     package init(summary: String, changed: [String] = [], needsRestart: [String] = []) {

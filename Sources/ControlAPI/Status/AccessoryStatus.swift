@@ -1,24 +1,24 @@
 /// The head unit as a device to open: first line of the status.
 ///
-/// relayd's link supervisor knows state and reason, the switchboard counts.
+/// relayd's link supervisor provides state and reason, the switchboard the counts.
 package struct AccessoryStatus: Codable, Sendable, Equatable {
     /// Kind of transport: "sim", "tcp", "serial", "rfcomm", …
     package let kind: String
     /// The address as configured, e.g. "serial:/dev/ttyUSB0?baud=115200".
     package let address: String
-    /// What is spoken there. Left out by older versions, which knew only SDL.
+    /// The protocol spoken there. Left out by older versions, which knew only SDL.
     package var `protocol`: AccessoryProtocol?
     /// Whether it is open.
     package let state: AccessoryState
-    /// Since when it is in this state.
+    /// When it entered this state.
     package let since: Timestamp
-    /// Why it is not open. Left out while it is open, and before the first try.
+    /// Why it is not open. Left out while it is open, and before the first attempt.
     package let reason: AccessoryReason?
-    /// Tries that failed since it was open last, or since relayd started; 0 while it is open.
+    /// Failed attempts since it was last open, or since relayd started; 0 while it is open.
     package let attempts: Int
-    /// How often it was opened since relayd started.
+    /// Number of times it was opened since relayd started.
     package let openedCount: Int
-    /// Make and model as the head unit gave them in its StartServiceACK, e.g. "SDL Core (Generic)".
+    /// Make and model as given by the head unit in its StartServiceACK, e.g. "SDL Core (Generic)".
     package let name: String?
     /// Whole frames received from the accessory.
     package let framesIn: Int
@@ -32,25 +32,25 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     package let garbageBytes: Int
     /// What the bytes look like when they are not SDL, e.g. "this looks like an OpenXC stream".
     package let hint: String?
-    /// The device that is open as it describes itself, e.g. "OpenXC Vehicle Interface at port 1-2,
-    /// firmware 8.2.1 (default)". Left out where the transport cannot tell.
+    /// The open device as it describes itself, e.g. "OpenXC Vehicle Interface at port 1-2, firmware 8.2.1
+    /// (default)". Left out where the transport cannot tell.
     package var device: String?
-    /// Bytes that had been read from the accessory and were lost because a link ended. Left out
-    /// where the transport cannot tell.
+    /// Bytes that were read from the accessory and lost because a link ended. Left out where the
+    /// transport cannot tell.
     package var lostBytesIn: Int?
     /// Bytes that were on their way to the accessory when a link ended.
     package var lostBytesOut: Int?
-    /// When bytes were lost last. Left out when none were.
+    /// When bytes were last lost. Left out when none were.
     package var lostAt: Timestamp?
     /// System calls that hang in a device's driver, e.g. "closing /dev/ttyUSB0". Left out when none
-    /// does.
+    /// hangs.
     package var hanging: [String]?
-    /// When bytes were skipped last. Left out when none were on this link.
+    /// When bytes were last skipped. Left out when none were skipped on this link.
     package var garbageAt: Timestamp?
-    /// Why the head unit said that it is off, e.g. "IGNITION_OFF", when it has answered nothing
-    /// since; the link may still stand.
+    /// The head unit's reason for being off, e.g. "IGNITION_OFF", when it has answered nothing since; the
+    /// link may still be up.
     package var saidOff: String?
-    /// When it said so.
+    /// When it reported that.
     package var saidOffAt: Timestamp?
 
     package init(
@@ -75,7 +75,7 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
         self.hint = hint
     }
 
-    /// What is spoken there, also by what an older version says.
+    /// The protocol spoken there, also for the status of an older version.
     package var spoken: AccessoryProtocol { `protocol` ?? .sdl }
 
     enum CodingKeys: String, CodingKey {
@@ -97,7 +97,7 @@ package struct AccessoryStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// What an accessory speaks.
+/// The protocol of an accessory.
 package struct AccessoryProtocol: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -107,9 +107,9 @@ package struct AccessoryProtocol: OpenValue {
     /// OpenXC: a vehicle interface.
     package static let openxc = AccessoryProtocol(rawValue: "openxc")
 
-    /// What such an accessory is called.
+    /// The name for such an accessory.
     package var accessory: String { self == .openxc ? "vehicle interface" : "head unit" }
-    /// What connects to relayd to use it; an s makes it several.
+    /// The name for its users, which connect to relayd; an s makes it plural.
     package var client: String { self == .openxc ? "client" : "app" }
 }
 
@@ -120,11 +120,11 @@ package struct AccessoryState: OpenValue {
 
     /// Bytes can flow.
     package static let open = AccessoryState(rawValue: "open")
-    /// A try to open it is under way.
+    /// An attempt to open it is under way.
     package static let opening = AccessoryState(rawValue: "opening")
     /// relayd waits for the head unit to connect; `reason` says where.
     package static let listening = AccessoryState(rawValue: "listening")
-    /// It could not be opened or vanished; relayd retries automatically. `reason` says why.
+    /// It could not be opened or has vanished; relayd retries automatically. `reason` says why.
     package static let waiting = AccessoryState(rawValue: "waiting")
     /// relayd is not trying: it is stopping, or was told to keep it closed.
     package static let closed = AccessoryState(rawValue: "closed")

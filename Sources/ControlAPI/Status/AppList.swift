@@ -2,12 +2,12 @@
 package struct AppList: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// What the accessory speaks, and so what these are: apps, or clients of a vehicle interface. Left out by
-    /// older versions, which knew only SDL.
+    /// The accessory's protocol, which tells whether these are apps or clients of a vehicle interface.
+    /// Left out by older versions, which knew only SDL.
     package var `protocol`: AccessoryProtocol?
-    /// One entry per app connected now, oldest first.
+    /// One entry per connected app, oldest first.
     package var apps: [AppStatus]
-    /// The apps that left last, newest first.
+    /// The apps that left most recently, newest first.
     package var recentDepartures: [AppDeparture]
 
     package init(_ status: StatusSnapshot) {

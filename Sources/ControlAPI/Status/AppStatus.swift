@@ -1,16 +1,16 @@
 /// One connected app: a row of the status.
 ///
-/// The switchboard knows connection, sessions and counters; name, app ID and HMI level are read
-/// from the traffic by an observer, so they may lag a moment behind, and are only what the app and
-/// the head unit said: text to be shown with care.
+/// The switchboard provides connection, sessions and counters. An observer reads name, app ID and HMI
+/// level from the traffic, so they may lag a moment behind, and are only what the app and the head unit
+/// said: text to be shown with care.
 package struct AppStatus: Codable, Sendable, Equatable {
-    /// Number of the connection, from 1, never used twice by one relayd.
+    /// Number of the connection, from 1, never reused by one relayd.
     package let id: Int
-    /// Where it connects from, address:port.
+    /// The address it connects from, address:port.
     package let peer: String
     /// When it connected.
     package let connectedAt: Timestamp
-    /// How far it has come.
+    /// Its progress towards the head unit.
     package let state: AppState
     /// Its name, from RegisterAppInterface.
     package let appName: String?
@@ -20,7 +20,7 @@ package struct AppStatus: Codable, Sendable, Equatable {
     package let sessions: [Int]
     /// Protocol version granted to it, e.g. "5.4.0".
     package let protocolVersion: String?
-    /// HMI level the head unit gave it last: "FULL", "LIMITED", "BACKGROUND", "NONE".
+    /// Latest HMI level from the head unit: "FULL", "LIMITED", "BACKGROUND", "NONE".
     package let hmiLevel: String?
     /// Whole frames received from the app and forwarded.
     package let framesFromApp: Int
@@ -30,17 +30,17 @@ package struct AppStatus: Codable, Sendable, Equatable {
     package let framesToApp: Int
     /// Bytes sent to the app.
     package let bytesToApp: Int
-    /// Bytes that wait because the app reads too slowly.
+    /// Bytes that are waiting because the app reads too slowly.
     package let queueBytes: Int
-    /// Frames of the app that were not forwarded because it does not own their session. Of a client of a
+    /// Frames of the app that were not forwarded because it does not own their session. For a client of a
     /// vehicle interface: its messages that were not carried out.
     package let refusedFrames: Int
     /// Messages that a client of a vehicle interface missed because it did not read. Left out for apps.
     package var lostFrames: Int?
-    /// The last thing that went wrong with this app, in words.
+    /// The last problem of this app, in words.
     package let lastProblem: String?
-    /// The latest thing that is probably wrong, with its remedy; left out when it was last seen
-    /// more than five minutes ago.
+    /// The latest probable problem, with its remedy; left out when it was last seen more than five
+    /// minutes ago.
     package let advice: AdviceReport?
 
     package init(
@@ -95,7 +95,7 @@ package struct AppState: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The TCP connection stands; it has asked for nothing yet.
+    /// The TCP connection is up; the app has asked for nothing yet.
     package static let connected = AppState(rawValue: "connected")
     /// It asked for a session, but no accessory is open; it is held without an answer.
     package static let waitingForHeadUnit = AppState(rawValue: "waiting_for_head_unit")
@@ -109,19 +109,19 @@ package struct AppState: OpenValue {
     package static let ending = AppState(rawValue: "ending")
 }
 
-/// An app that is gone, and why: "why did it drop?" has an answer for a while.
+/// An app that left, and why: for a while, this answers "why did it drop?".
 package struct AppDeparture: Codable, Sendable, Equatable {
     /// The id it had in `apps`.
     package let id: Int
-    /// Where it had connected from, address:port.
+    /// The address it had connected from, address:port.
     package let peer: String
     /// Its name, if it got as far as registering.
     package let appName: String?
     /// When its connection ended.
     package let closedAt: Timestamp
-    /// Why, in words, e.g. "the app closed the connection", "the head unit is gone".
+    /// The reason in words, e.g. "the app closed the connection", "the head unit is gone".
     package let reason: String
-    /// What had gone wrong with it last, when it was not registered at the end.
+    /// Its last problem, when it was not registered at the end.
     package let lastProblem: String?
 
     package init(

@@ -6,12 +6,12 @@
 package struct DashboardReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// Whether it is served on a TCP port.
+    /// Whether the dashboard is served on a TCP port.
     package var enabled: Bool
-    /// Where, e.g. "http://127.0.0.1:2777/"; left out when it is not.
+    /// Its address, e.g. "http://127.0.0.1:2777/"; left out when it is not served.
     package var url: String?
-    /// What a request over TCP needs, as `Authorization: Bearer`; the same after each start of relayd where
-    /// a file holds it. Left out when it is not served.
+    /// The token that a request over TCP needs, as `Authorization: Bearer`; the same after each start of
+    /// relayd if a file holds it. Left out when the dashboard is not served.
     package var token: String?
     /// Why it is not served, and what to do.
     package var reason: String?
@@ -25,7 +25,7 @@ package struct DashboardReport: Codable, Sendable, Equatable {
         self.reason = reason
     }
 
-    /// The address that brings its token along. Browsers keep what is behind # to themselves.
+    /// The address including its token. Browsers do not send what follows #.
     package var addressWithToken: String? {
         url.flatMap { url in token.map { url + "#token=" + $0 } }
     }
@@ -66,6 +66,6 @@ package struct DashboardAccess: Codable, Sendable, Equatable {
 }
 
 extension APIError.Code {
-    /// 401: the request needs the token that `relayctl dashboard` prints, or has another one.
+    /// 401: the request needs the token that `relayctl dashboard` prints, or has a wrong one.
     package static let tokenNeeded = APIError.Code(rawValue: "token_needed")
 }

@@ -2,25 +2,25 @@
 ///
 /// Filled by the switchboard; all zero while no accessory is open.
 package struct LinkStatus: Codable, Sendable, Equatable {
-    /// In one phrase.
+    /// The state in one phrase.
     package let state: LinkState
-    /// Sessions open now, those of connected apps and those in farewell.
+    /// Open sessions: those of connected apps and those in farewell.
     package let sessions: Int
-    /// Sessions of apps that left, whose ending the head unit has not confirmed yet.
+    /// Sessions of apps that left, whose end the head unit has not confirmed yet.
     package let sessionsInFarewell: Int
-    /// StartService requests of apps that wait for their turn; one at a time is sent.
+    /// StartService requests of apps that are waiting for their turn; one at a time is sent.
     package let startServiceQueue: Int
     /// Highest protocol version the head unit granted on this link, e.g. "5.4.0".
     package let protocolVersion: String?
-    /// Whether apps are held back at the moment because the head unit takes bytes too slowly.
+    /// Whether apps are being held back because the head unit takes bytes too slowly.
     package let paused: Bool
-    /// How fast the head unit takes bytes, per second, as learnt while frames had to wait for it;
+    /// Rate at which the head unit takes bytes, per second, measured while frames had to wait for it;
     /// left out until some had to.
     package var drainBytesPerSecond: Int?
     /// Bytes written to the head unit that have not left this computer, as far as the kernel can
     /// tell; left out while no accessory is open.
     package var bytesInFlight: Int?
-    /// Bytes of apps that wait for the link.
+    /// Bytes from apps that are waiting for the link.
     package let queueBytes: Int?
 
     package init(

@@ -1,22 +1,22 @@
-/// What is taken out of the traffic while it passes: pictures, sound and files.
+/// The media extracted from the traffic while it passes: pictures, sound and files.
 package struct MediaStatus: Codable, Sendable, Equatable {
-    /// Where files are written: an absolute path; null when none are.
+    /// Directory of the files: an absolute path; null when none are written.
     package var directory: String?
     /// What is written: "video", "audio", "speech", "file".
     package var save: [String]
     /// Files that were begun.
     package var files: Int
-    /// Of these, those that are being written.
+    /// Number of these that are being written.
     package var openFiles: Int
     /// Bytes that were written.
     package var bytes: Int
     /// Frames that passed and were not seen.
     package var missedFrames: Int
-    /// Where players get video, such as "127.0.0.1:2778"; null when they get none.
+    /// Address where players get video, such as "127.0.0.1:2778"; null when there is none.
     package var videoAddress: String?
     /// Players that are connected.
     package var players: Int
-    /// Why something is not there, for people; null when nothing is wrong.
+    /// Why something is missing, for people; null when nothing is wrong.
     package var problem: String?
 
     package init(

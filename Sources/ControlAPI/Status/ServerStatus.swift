@@ -8,14 +8,14 @@ package struct ServerStatus: Codable, Sendable, Equatable {
     /// Every address:port an app can use, e.g. "127.0.0.1:2776", "192.168.1.20:2776",
     /// "[fe80::1%eth0]:2776": never a wildcard, so each can be typed into an app.
     package let endpoints: [String]
-    /// App connections open now.
+    /// Open app connections.
     package let connections: Int
-    /// Connections turned away at the door since start (too many apps, no head unit, …).
+    /// Connections refused since start (too many apps, no head unit, …).
     package let refusedCount: Int
     /// Why it does not listen, e.g. "127.0.0.1:2776: address already in use".
     package let reason: String?
-    /// True when the sockets are systemd's (relayd.socket): `listen` in the configuration does not
-    /// count then. Left out when relayd opened them itself.
+    /// True when the sockets are systemd's (relayd.socket): `listen` in the configuration is ignored
+    /// then. Left out when relayd opened them itself.
     package let inherited: Bool?
 
     package init(

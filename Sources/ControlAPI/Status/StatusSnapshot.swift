@@ -1,4 +1,4 @@
-/// Everything relayd tells about itself at one moment: the answer to `GET /v1/status`.
+/// Everything relayd reports about itself at one moment: the answer to `GET /v1/status`.
 ///
 /// relayd builds one per request (and whenever systemd's status line changes); relayctl, scripts
 /// and the demo read it. The four parts `accessory`, `link`, `server` and `apps` are the chain a
@@ -21,33 +21,33 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
     /// The verdict in one sentence, e.g. "head unit open (sim:), 2 apps registered, listening on
     /// 127.0.0.1:2776". Also systemd's status line. For people: its wording may change.
     package let summary: String
-    /// The program that answers.
+    /// The daemon itself.
     package var relayd: RelaydStatus
-    /// The head unit as a device: which one, and whether it is open.
+    /// The head unit as a device: which one it is, and whether it is open.
     package let accessory: AccessoryStatus
-    /// What travels over the open accessory: sessions, and what waits for one.
+    /// Traffic over the open accessory: sessions, and requests waiting for one.
     package let link: LinkStatus
     /// Where apps connect.
     package let server: ServerStatus
-    /// One entry per app connected now, oldest first.
+    /// One entry per connected app, oldest first.
     package let apps: [AppStatus]
-    /// The apps that left last, newest first, at most `departuresKept`.
+    /// The apps that left most recently, newest first, at most `departuresKept`.
     package let recentDepartures: [AppDeparture]
     /// How the traffic log keeps up.
     package let log: LogStatus
     /// Limits that were hit at least once since start; empty is good.
     package let limitsHit: [LimitHit]
-    /// A recording's disk takes nothing; left out while it does.
+    /// Set while a recording's disk accepts no data; left out otherwise.
     package var diskStall: DiskStall?
-    /// Why `record.always` records nothing; left out while it does, and where it is false.
+    /// Why `record.always` records nothing; left out while it records, and where it is false.
     package var recordingProblem: String?
-    /// What is taken out of the traffic while it passes; left out while nothing is.
+    /// Media extracted from the traffic while it passes; left out while nothing is.
     package var media: MediaStatus?
-    /// Fault rules that are at work; left out while there are none.
+    /// Fault rules, active or not; left out while there are none.
     package var faults: FaultStatus?
 
-    /// How many departures relayd remembers: enough to see an app that reconnects in a loop,
-    /// little enough to fit a terminal.
+    /// Number of departures that relayd remembers: enough to see an app that reconnects in a loop, few
+    /// enough to fit a terminal.
     package static let departuresKept = 8
 
     package init(
@@ -82,20 +82,20 @@ package struct StatusSnapshot: Codable, Sendable, Equatable {
 
 /// The daemon itself.
 package struct RelaydStatus: Codable, Sendable, Equatable {
-    /// Version of relayd, with the commit where the build was told it, e.g. "0.1.0+81a52d7b0".
+    /// Version of relayd, with the commit if the build was given it, e.g. "0.1.0+81a52d7b0".
     package let version: String
     /// Its process id.
     package let pid: Int
     /// When it started.
     package let startedAt: Timestamp
-    /// How long it has been running, in whole seconds, by a clock nobody can set.
+    /// How long it has been running, in whole seconds, by a clock that cannot be set.
     package var uptimeSeconds: Int
     /// The systemd unit it runs as, e.g. "relayd@left.service"; left out when systemd did not start
     /// it.
     package var unit: String?
     /// Why the latest reload of the configuration was refused; left out once one is accepted.
     package var refusedConfiguration: String?
-    /// Where the dashboard is served, e.g. "http://127.0.0.1:2777/"; left out when it is not. Looking there
+    /// Address of the dashboard, e.g. "http://127.0.0.1:2777/"; left out when it is not served. Access
     /// needs its token.
     package var dashboardURL: String?
 
@@ -122,9 +122,9 @@ package struct RelaydStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// The traffic log as a consumer that may fall behind.
+/// The traffic log, which may fall behind.
 package struct LogStatus: Codable, Sendable, Equatable {
-    /// Batches of frames (those of some milliseconds) the log never saw, because it was too slow. The
+    /// Batches of frames (each of some milliseconds) that the log never saw, because it was too slow. The
     /// frames themselves were forwarded.
     package let droppedBatches: Int
     /// Finished lines that could not be written, e.g. because the disk or the journal was full.
@@ -141,20 +141,20 @@ package struct LogStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// One of relayd's limits, and how often somebody ran into it.
+/// One of relayd's limits, and how often it was hit.
 package struct LimitHit: Codable, Sendable, Equatable {
-    /// Name of the limit as the configuration or the documentation calls it.
+    /// Name of the limit, as in the configuration or the documentation.
     package let name: String
-    /// Its value, in the unit the name says.
+    /// Its value, in the unit that the name implies.
     package let limit: Int
     /// How often it was hit.
     package let count: Int
-    /// When it was hit last.
+    /// When it was last hit.
     package let lastAt: Timestamp
-    /// When the hits began that `lastAt` ends, none more than `pause` after the one before.
+    /// Start of the series of hits that ends with `lastAt`, each at most `pause` after the one before.
     package let beganAt: Timestamp?
 
-    /// Seconds without a hit after which the next one is another matter.
+    /// Seconds without a hit after which the next hit begins a new series.
     package static let pause = 10
 
     package init(

@@ -3,15 +3,15 @@ package struct Health: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The accessory is open and apps can connect. Says nothing about the apps themselves: an idle
-    /// bench is well.
+    /// The accessory is open and apps can connect. This does not depend on the apps themselves: an idle
+    /// bench is healthy.
     package static let ok = Health(rawValue: "ok")
     /// The accessory is not open, the head unit said that it is off, or no app can connect.
     package static let notConnected = Health(rawValue: "not_connected")
 }
 
-/// The one place that judges a status, so that systemd's status line, `GET /v1/health`, relayctl's
-/// exit code and people reading the JSON are all told the same.
+/// The one place that judges a status, so that systemd's status line, `GET /v1/health`, relayctl's exit
+/// code and people reading the JSON all get the same result.
 package struct Verdict: Sendable, Equatable {
     package let health: Health
     /// One sentence without line breaks: head unit, apps, server.

@@ -13,34 +13,34 @@ package struct MediaCollector: Sendable {
     private let isWanted: @Sendable (_ appName: String?) -> Bool
     private var output = MediaOutput()
     private var names: [Owner: String] = [:]
-    /// What the head unit says it plays.
+    /// The format that the head unit says it plays.
     private var audioFormat: PCMFormat?
-    /// The latest PerformAudioPassThru that the head unit follows.
+    /// The PerformAudioPassThru that the head unit is carrying out.
     private var speeches: [Owner: Speech] = [:]
-    /// Another one, asked for meanwhile.
+    /// A further one that was requested meanwhile.
     private var nextSpeeches: [Owner: Speech] = [:]
-    /// What StartServices of video asked for that wait for their answer.
+    /// The formats in StartServices of video that wait for their answer.
     private var requests: [Lane: VideoFormat] = [:]
     /// Services that the head unit has refused and not granted since.
     private var refused: Set<Lane> = []
     private var streams: [Lane: StreamTap] = [:]
     private var recordings: [Owner: SoundTap] = [:]
     private var uploads: [UploadKey: UploadTap] = [:]
-    /// Uploads by the numbers of their requests.
+    /// Uploads by the numbers of their unanswered requests.
     private var answers: [UInt64: UploadKey] = [:]
-    /// Bytes that are missing in uploads that are ended.
+    /// Missing bytes in uploads that have ended.
     private var endedHoleBytes = 0
     private var encryptedMessages: [Owner: Int] = [:]
     private var toldOfMask: Set<Masked> = []
     private var now = WallTime(nanoseconds: 0)
 
-    /// Whether the binary part of RPCs was masked in what follows.
+    /// Whether the binary part of the following RPCs was masked.
     package var isBulkMasked = false
-    /// Traffic that has no end: what is missing in files that are ended counts no more, since whoever writes
-    /// them has a bound of its own, and what nobody could read is told when its app leaves.
+    /// Whether the traffic has no end. Then missing bytes in ended files no longer count, since the writer of
+    /// the files has a limit of its own, and encrypted messages are reported when their app leaves.
     package var isLive = false
 
-    /// A session of an app: several apps of a phone may come by one connection.
+    /// A session of an app: several apps of a phone may share one connection.
     private struct Owner: Hashable {
         var app: AppID?
         var session: UInt8
@@ -52,7 +52,7 @@ package struct MediaCollector: Sendable {
     }
 
     private struct Speech {
-        /// Number of the request; nil once it is answered, or when the answer may have been missed.
+        /// The number of the request; nil once it is answered, or when the answer may have been missed.
         var request: UInt64?
         var format: PCMFormat?
     }
@@ -68,8 +68,8 @@ package struct MediaCollector: Sendable {
     }
 
     /// - Parameters:
-    ///   - kinds: What is taken.
-    ///   - isWanted: By the name of its app; nil before that is known.
+    ///   - kinds: The kinds to extract.
+    ///   - isWanted: Decides by the name of the app; the name is nil before it is known.
     package init(
         _ kinds: Set<MediaKind> = Set(MediaKind.allCases),
         isWanted: @escaping @Sendable (_ appName: String?) -> Bool = { _ in true }
@@ -78,13 +78,13 @@ package struct MediaCollector: Sendable {
         self.isWanted = isWanted
     }
 
-    /// What there is to tell since the last call.
+    /// The events since the last call.
     package mutating func takeEvents() -> [MediaEvent] {
         defer { output.events = [] }
         return output.events
     }
 
-    /// Nothing follows: ends what is open.
+    /// Ends everything that is open; no traffic follows.
     package mutating func finish() {
         endAll()
         tellEncrypted()
@@ -104,9 +104,9 @@ package struct MediaCollector: Sendable {
 
     // MARK: - Frames
 
-    /// Takes a frame as it passed; those that are of no stream change nothing.
+    /// Handles a frame as it passed; frames outside streams change nothing.
     ///
-    /// - Parameter omitted: Bytes of its payload that were not recorded.
+    /// - Parameter omitted: Bytes of the payload that were not recorded.
     package mutating func receive(_ tapped: TappedFrame, omitted: Int = 0) {
         let frame = tapped.frame
         guard frame.service.isStream else { return }
@@ -114,10 +114,10 @@ package struct MediaCollector: Sendable {
         let owner = Owner(app: tapped.app, session: frame.sessionID)
         let lane = Lane(owner: owner, service: frame.service)
         switch tapped.fate {
-        // Said to relayd, which streams in the app's place.
+        // Sent to relayd, which streams in the app's place.
         case .dropped where tapped.isControlToRelay: break
         case .dropped, .replaced: return
-        // relayd ends messages that an app left unfinished: no bytes in the app's place.
+        // relayd ends messages that an app left unfinished; these frames are not data in the app's place.
         case .byRelay where frame.type != .control && tapped.app == nil: return
         case .forwarded, .amended, .byRelay, .faulted: break
         }
@@ -134,10 +134,10 @@ package struct MediaCollector: Sendable {
         }
     }
 
-    /// Bytes of units and pictures that are not whole, in all streams.
+    /// Bytes of incomplete units and pictures, in all streams.
     var heldBytes: Int { streams.values.reduce(0) { $0 + $1.heldBytes } }
 
-    /// What holds most gives way.
+    /// Drops incomplete data, from the stream that holds the most first.
     private mutating func boundStreams(at time: WallTime) {
         var held = heldBytes
         while held > MediaLimits.maximumHeldBytes,
@@ -196,7 +196,7 @@ package struct MediaCollector: Sendable {
 
     // MARK: - Messages
 
-    /// Takes a decoded message.
+    /// Handles a decoded message.
     package mutating func receive(_ entry: TrafficEntry) {
         now = max(now, entry.time)
         let owner = Owner(app: entry.app, session: entry.sessionID ?? 0)
@@ -259,7 +259,7 @@ package struct MediaCollector: Sendable {
         audioFormat = format
     }
 
-    /// A request while another is being followed changes nothing until one of them is answered.
+    /// A request made while another is being carried out changes nothing until one of them is answered.
     private mutating func begin(_ speech: Speech, _ owner: Owner) {
         guard speeches[owner] != nil || speeches.count < MediaLimits.maximumApps else { return }
         if speeches[owner]?.request != nil {
@@ -272,7 +272,7 @@ package struct MediaCollector: Sendable {
 
     private mutating func endSpeech(_ rpc: RPCEntry, _ owner: Owner) {
         let next = nextSpeeches.removeValue(forKey: owner)
-        // One that is refused does not end the one that is followed.
+        // A refused request does not end the one that is being carried out.
         if let next, rpc.request?.number == next.request, rpc.outcome?.success == false { return }
         endRecording(owner)
         speeches[owner]?.request = nil
@@ -328,7 +328,7 @@ package struct MediaCollector: Sendable {
         if answers.count < MediaLimits.maximumRequests { answers[entry.number] = key }
     }
 
-    /// Bytes that may be missing in files beyond those that are.
+    /// Bytes that may be missing in files in addition to those that are.
     private var roomForHoles: Int {
         let open = uploads.values.reduce(0) { $0 + $1.holeBytes }
         return max(0, MediaLimits.maximumHoleBytes - open - endedHoleBytes)
@@ -351,11 +351,11 @@ package struct MediaCollector: Sendable {
         upload.finish(isReplaced: isReplaced, &output)
     }
 
-    // MARK: - Both
+    // MARK: - Frames and messages
 
     /// Reports once that the binary parts of messages are masked.
     ///
-    /// - Returns: Whether that of this one is taken.
+    /// - Returns: Whether to extract this message's binary part.
     private mutating func admit(_ kind: MediaKind, _ entry: TrafficEntry, _ owner: Owner) -> Bool {
         guard kinds.contains(kind), isWanted(entry.appName) else { return false }
         guard isBulkMasked else { return true }
@@ -383,7 +383,7 @@ package struct MediaCollector: Sendable {
             fileName: MediaName.make(app: name, title: title, ending: ending), began: time)
     }
 
-    /// Ends what is open, the oldest first, and forgets what is known of its owners.
+    /// Ends everything that is open, the oldest first, and forgets its owners.
     private mutating func endAll(_ isMeant: (Owner) -> Bool = { _ in true }) {
         requests = requests.filter { !isMeant($0.key.owner) }
         refused = refused.filter { !isMeant($0.owner) }

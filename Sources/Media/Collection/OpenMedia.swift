@@ -12,11 +12,11 @@ struct MediaOutput: Sendable {
     }
 }
 
-/// A file that is created with its first byte; without data there is no file.
+/// A file that is created with its first byte; without data, no file is created.
 struct OpenMedia: Sendable {
     var item: MediaItem
     private(set) var id: MediaID?
-    /// Where the file ends.
+    /// The end of the file.
     private(set) var bytes = 0
     private var first: WallTime?
     private var last: WallTime?
@@ -26,8 +26,8 @@ struct OpenMedia: Sendable {
     }
 
     /// - Parameters:
-    ///   - place: In the file.
-    ///   - entry: The same for a decoder that begins here; nil where none can.
+    ///   - place: The offset in the file.
+    ///   - entry: The same data for a decoder that begins here; nil where none can begin.
     mutating func write(
         _ data: ByteBuffer, at place: Int, entry: ByteBuffer? = nil, time: WallTime,
         _ output: inout MediaOutput
@@ -50,7 +50,7 @@ struct OpenMedia: Sendable {
         return max(0, last.nanoseconds.subtractingReportingOverflow(first.nanoseconds).partialValue)
     }
 
-    /// Told only if there is something to tell.
+    /// Reports the end only if there is a file or a problem.
     func end(_ summary: MediaSummary, _ output: inout MediaOutput) {
         guard id != nil || !summary.problems.isEmpty else { return }
         var summary = summary

@@ -1,17 +1,17 @@
 import NIOCore
 import RelayCore
 
-/// A WAV file that grows. Its header says that the end is not known, until it is.
+/// A growing WAV file. Until it ends, its header leaves the size open.
 struct SoundTap: Sendable {
     private var media: OpenMedia
     private let format: PCMFormat
     private let isAssumed: Bool
     private var dataBytes = 0
     private var isFull = false
-    /// Something is missing; the samples are moved together.
+    /// Places where samples are missing; the rest is joined.
     private var gaps = 0
 
-    /// - Parameter format: Nil when nothing told.
+    /// - Parameter format: Nil when it was not announced.
     init(_ item: MediaItem, _ format: PCMFormat?) {
         self.format = format ?? .usual
         isAssumed = format == nil
@@ -37,8 +37,8 @@ struct SoundTap: Sendable {
         dataBytes += samples.readableBytes
     }
 
-    /// Something is missing before the next samples. Half a sample is made whole, so that what follows
-    /// is no noise.
+    /// Notes that samples are missing here. Half a sample is completed, so that the next samples are not
+    /// noise.
     mutating func skip(at time: WallTime, isGap: Bool, _ output: inout MediaOutput) {
         if isGap { gaps &+= 1 }
         let rest = dataBytes % format.bytesPerSample

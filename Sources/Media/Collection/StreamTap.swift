@@ -2,7 +2,7 @@ import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// What goes through an audio or video service, from its start to its end.
+/// The data of an audio or video service, from its start to its end.
 struct StreamTap: Sendable {
     private var content: Content
     private var encryptedFrames = 0
@@ -10,15 +10,15 @@ struct StreamTap: Sendable {
     private var unreadFrames = 0
     private var gaps = 0
     private var drops = 0
-    /// The frames of a message whose beginning is missing.
+    /// Whether to skip frames of a message whose beginning is missing.
     private var skipsMessage = false
     let began: WallTime
-    /// What the head unit has said to the service.
+    /// The head unit's answer to the service.
     private(set) var verdict: Verdict
 
     enum Verdict: Sendable {
         case granted
-        /// There is no answer in what has passed.
+        /// No answer has been seen.
         case unknown
         case refused
     }
@@ -26,7 +26,7 @@ struct StreamTap: Sendable {
     private enum Content {
         case video(VideoStream, OpenMedia)
         case sound(SoundTap)
-        /// In a format that nothing is made of.
+        /// In a format that is not converted.
         case unread(VideoFormat, OpenMedia)
     }
 
@@ -47,8 +47,8 @@ struct StreamTap: Sendable {
     }
 
     /// - Parameters:
-    ///   - frame: One that is not a control frame.
-    ///   - omitted: Bytes of its payload that were not recorded.
+    ///   - frame: A frame that is not a control frame.
+    ///   - omitted: Bytes of the payload that were not recorded.
     mutating func receive(
         _ frame: Frame, omitted: Int, at time: WallTime, _ output: inout MediaOutput
     ) {
@@ -60,11 +60,11 @@ struct StreamTap: Sendable {
         let beginsMessage = frame.type != .consecutive
         if beginsMessage { skipsMessage = false }
         guard !skipsMessage else { return }
-        // A first frame carries sizes, which what reads streams has no use for.
+        // A first frame carries sizes, which the stream readers do not use.
         let payload = frame.type == .first ? ByteBuffer() : frame.payload
         switch content {
         case .video(var stream, var media):
-            // So that the stream has one owner while it grows.
+            // So that the stream has a single owner while it grows.
             content = .unread(VideoFormat(), media)
             write(
                 stream.receive(payload, beginsMessage: beginsMessage), to: &media, time, &output)
@@ -76,24 +76,24 @@ struct StreamTap: Sendable {
         }
     }
 
-    /// The head unit refuses the service. One that it has granted before goes on.
+    /// Notes that the head unit refuses the service. A service that was granted before continues.
     mutating func refuse() {
         if verdict == .unknown { verdict = .refused }
     }
 
-    /// Frames passed that nobody has seen.
+    /// Notes that frames passed unseen.
     mutating func skip(at time: WallTime, _ output: inout MediaOutput) {
         gaps &+= 1
         lose(at: time, &output)
     }
 
-    /// Bytes of what is not whole yet.
+    /// Bytes of incomplete data.
     var heldBytes: Int {
         guard case .video(let stream, _) = content else { return 0 }
         return stream.heldBytes
     }
 
-    /// Drops what is not whole yet, since all streams together hold too much.
+    /// Drops incomplete data, because all streams together hold too much.
     mutating func drop(at time: WallTime, _ output: inout MediaOutput) {
         drops &+= 1
         lose(at: time, &output)

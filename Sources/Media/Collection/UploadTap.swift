@@ -3,7 +3,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// A file that an app sends by PutFile, and what the head unit says to it.
+/// A file that an app sends by PutFile, with the head unit's answers.
 struct UploadTap: Sendable {
     private var media: OpenMedia
     private var upload = FileUpload()
@@ -11,7 +11,7 @@ struct UploadTap: Sendable {
     private var isTooLarge = false
     private var isTooScattered = false
     private var isTooFarApart = false
-    /// Requests that wait for their answer.
+    /// Requests that are not answered yet.
     private var waiting = 0
 
     init(_ item: MediaItem) {
@@ -20,13 +20,13 @@ struct UploadTap: Sendable {
 
     var began: WallTime { media.item.began }
     var hasBeginning: Bool { upload.ranges.ranges.first?.lowerBound == 0 }
-    /// Where the last piece ends.
+    /// The end of the last piece.
     var end: Int { upload.ranges.end }
     var holeBytes: Int { upload.holeBytes }
-    /// All of it came, and was answered.
+    /// Whether all of the file came and was answered.
     var isOver: Bool { upload.isComplete && waiting == 0 }
 
-    /// - Parameter room: For a hole in front of the piece, in bytes.
+    /// - Parameter room: The bytes that a hole before the piece may have.
     mutating func add(
         _ rpc: RPCEntry, offset: Int?, room: Int, at time: WallTime, _ output: inout MediaOutput
     ) {
@@ -34,7 +34,7 @@ struct UploadTap: Sendable {
         let message = rpc.message
         let start = offset ?? 0
         var length = message.parameters.integer("length")
-        // Without both it is all of the file.
+        // Without offset and length, the message is the whole file.
         if offset == nil, length == nil { length = message.bulkBytes }
         if start == 0, let kind = rpc.bulk?.kind { media.item.format = kind.description }
         let refused = upload.add(
@@ -48,7 +48,7 @@ struct UploadTap: Sendable {
         }
     }
 
-    /// - Parameter result: Of an answer that refuses a piece; nil of one that takes it.
+    /// - Parameter result: The result of an answer that refuses a piece; nil if the answer accepts it.
     mutating func answer(refusal result: String?) {
         waiting = max(0, waiting - 1)
         if refusal == nil { refusal = result }

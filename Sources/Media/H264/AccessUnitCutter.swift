@@ -1,22 +1,22 @@
 package import NIOCore
 
-/// Cuts an H.264 byte stream into its access units, each exactly as it stands there: joined again they are the
-/// stream (ITU-T H.264, 7.4.1.2.3 and annex B).
+/// Cuts an H.264 byte stream into its access units without changing a byte: joined again, they are the stream
+/// (ITU-T H.264, 7.4.1.2.3 and annex B).
 ///
-/// Holds one unit of at most `maximumUnitBytes`; a longer one is given in pieces.
+/// Holds one unit of at most `maximumUnitBytes`; a longer one is returned in pieces.
 package struct AccessUnitCutter: Sendable {
     /// A piece of the stream.
     package struct Piece: Hashable, Sendable {
         package var bytes: ByteBuffer
-        /// The rest of the access unit follows.
+        /// Whether more of the access unit follows.
         package var isPart: Bool
     }
 
     private let maximumUnitBytes: Int
     private var buffer = ByteBuffer()
-    /// No start code begins before this offset in `buffer` but those that were found.
+    /// All start codes before this offset in `buffer` have been found.
     private var searched = 0
-    /// A coded picture has begun in `buffer`, or in the piece before it.
+    /// Whether a coded picture has begun in `buffer`, or in the piece before it.
     private var hasSlice = false
 
     package init(maximumUnitBytes: Int = MediaLimits.maximumUnitBytes) {
@@ -25,7 +25,7 @@ package struct AccessUnitCutter: Sendable {
 
     package var heldBytes: Int { buffer.readableBytes }
 
-    /// Whether bytes can be the beginning of such a stream: zeros, and a start code behind them. Nil while
+    /// Whether the bytes can be the beginning of such a stream: zeros followed by a start code. Nil while
     /// there are too few to tell.
     package static func isStream(_ bytes: ByteBuffer) -> Bool? {
         let view = bytes.readableBytesView
@@ -35,7 +35,7 @@ package struct AccessUnitCutter: Sendable {
         return view[code] == 1 && view.distance(from: view.startIndex, to: code) >= 2
     }
 
-    /// Encoders write three at most.
+    /// Encoders write at most three.
     private static let maximumLeadingZeros = 64
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -43,17 +43,17 @@ package struct AccessUnitCutter: Sendable {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next access unit whose end has come; the end is known when the next one begins.
+    /// The next complete access unit; its end is known when the next one begins.
     package mutating func next() -> Piece? {
         while let code = nextStartCode() {
-            // What a unit is stands in its first two bytes.
+            // The first two bytes identify a unit.
             let start = buffer.readerIndex + code + 3
             guard let header = buffer.getSlice(at: start, length: 2), let unit = NALUnit(header)
             else { return limit() }
             searched = code + 3
             let beginsNext = hasSlice && unit.beginsPicture
             if beginsNext {
-                // The zero of a longer start code belongs to it.
+                // The zero of a longer start code is part of it.
                 let hasZero =
                     code > 0
                     && buffer.getInteger(at: buffer.readerIndex + code - 1, as: UInt8.self) == 0
@@ -64,7 +64,7 @@ package struct AccessUnitCutter: Sendable {
         return limit()
     }
 
-    /// The last one, at the end of the stream.
+    /// The last access unit, at the end of the stream.
     package mutating func finish() -> Piece? {
         guard buffer.readableBytes > 0 else { return nil }
         return taken(buffer.readableBytes, isPart: false)
@@ -72,7 +72,7 @@ package struct AccessUnitCutter: Sendable {
 
     private mutating func limit() -> Piece? {
         guard buffer.readableBytes > maximumUnitBytes else { return nil }
-        // What may be the beginning of a start code stays.
+        // A possible beginning of a start code stays in the buffer.
         return taken(min(maximumUnitBytes, max(1, searched)), isPart: true)
     }
 
@@ -86,7 +86,7 @@ package struct AccessUnitCutter: Sendable {
         return Piece(bytes: bytes, isPart: isPart)
     }
 
-    /// Where 00 00 01 begins, from the reader index.
+    /// The offset of the next 00 00 01, from the reader index.
     private mutating func nextStartCode() -> Int? {
         let start = searched
         let found = buffer.startCode(from: start)

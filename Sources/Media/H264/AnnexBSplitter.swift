@@ -1,11 +1,12 @@
 package import NIOCore
 
-/// Cuts a byte stream with start codes into units, however the bytes come (ITU-T H.264, annex B).
+/// Splits a byte stream with start codes into units, in whatever pieces the bytes come (ITU-T H.264, annex
+/// B).
 ///
-/// Holds one unit of at most `maximumUnitBytes`. Of a longer one only its first bytes are given, as soon
-/// as it is known to be one, and it is counted.
+/// Holds one unit of at most `maximumUnitBytes`. Of a longer one, only the first bytes are returned, as soon
+/// as its length is known to be too large, and it is counted.
 package struct AnnexBSplitter: Sendable {
-    /// Bytes that stood before the first start code.
+    /// Bytes before the first start code.
     package private(set) var skippedBytes = 0
     /// Units that were too long.
     package private(set) var oversizedUnits = 0
@@ -14,14 +15,14 @@ package struct AnnexBSplitter: Sendable {
     private var buffer = ByteBuffer()
     /// No start code begins before this offset in `buffer`.
     private var searched = 0
-    /// Of the start code that `buffer` follows; nil while there was none.
+    /// The length of the start code before `buffer`; nil before the first one.
     private var startCodeBytes: Int?
 
     package init(maximumUnitBytes: Int = MediaLimits.maximumUnitBytes) {
         self.maximumUnitBytes = maximumUnitBytes
     }
 
-    /// Bytes of the unit whose end has not come.
+    /// Bytes of the incomplete unit.
     package var heldBytes: Int { buffer.readableBytes }
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -29,13 +30,13 @@ package struct AnnexBSplitter: Sendable {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next unit whose end has come; the end is known when the next one begins. Also one that is too
-    /// long, of which only the beginning is given.
+    /// The next complete unit; its end is known when the next one begins. Also returns a unit that is too
+    /// long, but only its beginning.
     package mutating func next() -> NALUnit? {
         while let code = nextStartCode() {
             let end = endOfUnit(before: code)
             let unit = taken(end)
-            // A zero in front of the code is part of it, the first one that stands there at least.
+            // A zero before the code is part of it, at least the first of several.
             startCodeBytes = code > end ? 4 : 3
             buffer.moveReaderIndex(forwardBy: min(code + 3, buffer.readableBytes))
             searched = 0
@@ -50,7 +51,7 @@ package struct AnnexBSplitter: Sendable {
         return taken(endOfUnit(before: buffer.readableBytes))
     }
 
-    /// Something is missing before the next bytes.
+    /// Drops the unit begun, because bytes are missing here.
     package mutating func discard() {
         (buffer, searched, startCodeBytes) = (ByteBuffer(), 0, nil)
     }
@@ -65,10 +66,10 @@ package struct AnnexBSplitter: Sendable {
         return NALUnit(bytes, startCodeBytes: startCodeBytes, isCut: isCut)
     }
 
-    /// What is given of a unit that is too long: enough to tell what it is.
+    /// Bytes returned of a unit that is too long: enough to identify it.
     private static let cutBytes = 16
 
-    /// Where 00 00 01 begins, from the reader index.
+    /// The offset of the next 00 00 01, from the reader index.
     private mutating func nextStartCode() -> Int? {
         let found = buffer.startCode(from: searched)
         if found == nil { searched = max(0, buffer.readableBytes - 2) }
@@ -76,7 +77,7 @@ package struct AnnexBSplitter: Sendable {
         return found
     }
 
-    /// Zeros behind a unit belong to none.
+    /// Zeros after a unit belong to no unit.
     private func endOfUnit(before end: Int) -> Int {
         var end = end
         while end > 0,
@@ -85,7 +86,7 @@ package struct AnnexBSplitter: Sendable {
         return end
     }
 
-    /// - Returns: The beginning of the unit that is given up.
+    /// - Returns: The beginning of the dropped unit.
     private mutating func giveUp() -> NALUnit? {
         let unit = taken(buffer.readableBytes)
         if startCodeBytes == nil { skippedBytes &+= buffer.readableBytes }

@@ -1,14 +1,14 @@
 import NIOCore
 
-// What both cutters of byte streams with start codes need of their buffer (ITU-T H.264, annex B).
+// Buffer operations of both cutters of byte streams with start codes (ITU-T H.264, annex B).
 
 extension ByteBuffer {
-    /// Where 00 00 01 begins next; counted, as `offset` is, from the reader index.
+    /// The offset of the next 00 00 01, counted from the reader index as `offset` is.
     func startCode(from offset: Int) -> Int? {
         withUnsafeReadableBytes { bytes in
             var index = offset + 2
             while index < bytes.count {
-                // Most bytes are none of the three: then no code ends at this or the two behind it.
+                // Most bytes are neither 0 nor 1: then no code ends at this byte or the next two.
                 if bytes[index] > 1 {
                     index += 3
                 } else if bytes[index] == 1, bytes[index - 1] == 0, bytes[index - 2] == 0 {
@@ -21,7 +21,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Moves what is left to the front, and gives back room that something much larger took.
+    /// Moves the rest to the front, and releases capacity that something much larger needed.
     mutating func discardReadAndSpareBytes() {
         discardReadBytes()
         guard storageCapacity > 4 * readableBytes + 65_536 else { return }

@@ -4,9 +4,9 @@ package import NIOCore
 package struct NALUnit: Hashable, Sendable {
     /// Begins with the header byte; never empty.
     package let bytes: ByteBuffer
-    /// Bytes of the start code it came with: 3 or 4. Units that came without one get 4.
+    /// Length of its start code: 3 or 4 bytes. Units that came without one get 4.
     package let startCodeBytes: Int
-    /// Only its first bytes are here: it was longer than may be.
+    /// Whether the unit was too long and only its first bytes are here.
     package let isCut: Bool
 
     /// - Returns: Nil without a header byte.
@@ -15,8 +15,8 @@ package struct NALUnit: Hashable, Sendable {
         (self.bytes, self.startCodeBytes, self.isCut) = (bytes, startCodeBytes, isCut)
     }
 
-    /// The same unit, for those who keep it: what it was a slice of, which may be many times its size, is
-    /// not kept with it.
+    /// The same unit for long-term storage: without the buffer that it is a slice of, which may be many times
+    /// its size.
     var compact: NALUnit {
         guard bytes.storageCapacity > 2 * bytes.readableBytes + 256 else { return self }
         let copy = ByteBuffer(bytes: bytes.readableBytesView)
@@ -32,14 +32,14 @@ package struct NALUnit: Hashable, Sendable {
 
     /// Part of a coded picture.
     package var isSlice: Bool { (1...5).contains(type) }
-    /// Part of a picture that needs no other before it.
+    /// Whether it is part of a picture that needs no earlier one.
     package var isIDR: Bool { type == 5 }
     package var isDelimiter: Bool { type == 9 }
     package var isSequenceParameterSet: Bool { type == 7 }
     package var isPictureParameterSet: Bool { type == 8 }
 
-    /// Whether the picture that it is a slice of begins with it: `first_mb_in_slice` is 0, which as
-    /// Exp-Golomb code is a single 1.
+    /// Whether it is the first slice of its picture: `first_mb_in_slice` is 0, which as an Exp-Golomb code is
+    /// a single 1.
     var isFirstSlice: Bool {
         switch type {
         case 1, 2, 5: (byte(1) ?? 0) & 0x80 != 0
@@ -47,7 +47,7 @@ package struct NALUnit: Hashable, Sendable {
         }
     }
 
-    /// Whether a new picture begins with it, when slices come before it (7.4.1.2.3).
+    /// Whether the unit begins a new picture when slices come before it (7.4.1.2.3).
     package var beginsPicture: Bool {
         switch type {
         case 6...9, 14...18: true
@@ -55,15 +55,15 @@ package struct NALUnit: Hashable, Sendable {
         }
     }
 
-    /// The ID of a parameter set; nil of other units and where the bytes end before it.
+    /// The ID of a parameter set; nil for other units and where the bytes end before it.
     var parameterSetID: UInt32? {
-        // Of a sequence: behind profile, constraints and level.
+        // For a sequence: after profile, constraints and level.
         let start = isSequenceParameterSet ? 4 : isPictureParameterSet ? 1 : nil
         return start.flatMap(exponentialGolomb)
     }
 
     /// The unsigned Exp-Golomb code at a byte (9.1). IDs are below 256, so 17 bits are enough, and no
-    /// emulation prevention stands between them.
+    /// emulation prevention byte can lie between them.
     private func exponentialGolomb(at offset: Int) -> UInt32? {
         var bits: UInt32 = 0
         for index in 0..<3 {

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The parameter sets that a stream's pictures refer to, by kind and ID, so that a reader can begin in its
-/// middle. The latest of an ID counts.
+/// The parameter sets that a stream's pictures refer to, by kind and ID, so that a reader can begin in
+/// mid-stream. The latest one of each ID counts.
 struct ParameterSets: Sendable {
     private var sequences: [UInt32: NALUnit] = [:]
     private var pictures: [UInt32: NALUnit] = [:]
@@ -24,7 +24,7 @@ struct ParameterSets: Sendable {
         sets[id] = unit.compact
     }
 
-    /// Those of sequences first, by ID.
+    /// The parameter sets, those of sequences first, by ID.
     var units: [NALUnit] {
         [sequences, pictures].flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }

@@ -3,18 +3,18 @@ import NIOCore
 /// Takes the units of an H.264 stream out of RTP packets: single units, STAP-A and FU-A (RFC 6184,
 /// sections 5.6 to 5.8).
 package struct RTPDepacketiser: Sendable {
-    /// What a packet gave.
+    /// The units of a packet.
     package struct Units: Hashable, Sendable {
         package var units: [NALUnit] = []
-        /// The picture ends with them.
+        /// Whether the picture ends with these units.
         package var isEnd = false
     }
 
-    /// Of the unit that is put together, with its header; nil when none is.
+    /// The fragments of the unit that is being assembled, with its header; nil without one.
     private var fragments: ByteBuffer?
-    /// Of its packets.
+    /// The timestamp of its packets.
     private var timestamp: UInt32 = 0
-    /// What comes of the unit that was begun is worth nothing, and no fault of its own.
+    /// Whether to skip further fragments of a dropped unit without reporting a fault.
     private var skipsFragments = false
     private var last: UInt16?
 
@@ -23,13 +23,13 @@ package struct RTPDepacketiser: Sendable {
 
     package init() {}
 
-    /// Whether a unit is not whole.
+    /// Whether a unit is incomplete.
     package var isInUnit: Bool { fragments != nil }
-    /// Bytes of it.
+    /// Bytes of the incomplete unit.
     package var heldBytes: Int { fragments?.readableBytes ?? 0 }
 
-    /// What is missing in front of a packet, which is to be asked once for each before it is received. What
-    /// was begun is then lost; the packet itself may be good.
+    /// The loss before a packet; to be called once for each packet, before it is received. A loss drops the
+    /// unit begun; the packet itself may be good.
     package mutating func loss(before packet: RTPPacket) -> RTPFault? {
         let previous = last
         last = packet.sequence
@@ -46,7 +46,7 @@ package struct RTPDepacketiser: Sendable {
 
     private mutating func giveUp() { (fragments, skipsFragments) = (nil, true) }
 
-    /// Whether the unit that was begun may go on behind the packet.
+    /// Whether the packet may continue the unit begun.
     private func goesOn(with packet: RTPPacket) -> Bool {
         let payload = packet.payload
         guard let indicator = payload.getInteger(at: payload.readerIndex, as: UInt8.self)
@@ -56,12 +56,12 @@ package struct RTPDepacketiser: Sendable {
             && packet.timestamp == timestamp
     }
 
-    /// - Throws: `RTPFault` when something is wrong with the packet: what was begun is then lost. Later
-    ///   packets can be read.
+    /// - Throws: `RTPFault` when the packet is faulty; the unit begun is then lost. Later packets can be
+    ///   read.
     package mutating func receive(_ packet: RTPPacket) throws(RTPFault) -> Units {
         guard let header = packet.payload.getInteger(at: packet.payload.readerIndex, as: UInt8.self)
         else {
-            // Some senders keep a connection alive with them.
+            // Some senders keep a connection alive with empty packets.
             return Units()
         }
         let type = header & 0b11111
@@ -71,7 +71,7 @@ package struct RTPDepacketiser: Sendable {
         return Units(units: [try unit(packet.payload)], isEnd: packet.isMarked)
     }
 
-    /// Something is missing before the next packet.
+    /// Drops the unit begun, because packets are missing here.
     package mutating func discard() {
         giveUp()
         last = nil
@@ -128,7 +128,7 @@ package struct RTPDepacketiser: Sendable {
             fragments = bytes
             return Units()
         }
-        // Only here: the marker may be on every fragment.
+        // Only the last fragment ends the picture: the marker may be on every fragment.
         return Units(units: [try unit(bytes)], isEnd: packet.isMarked)
     }
 }

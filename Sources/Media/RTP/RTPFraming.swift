@@ -1,12 +1,12 @@
 package import NIOCore
 
-/// Cuts a byte stream into RTP packets, each behind its length in two bytes (RFC 4571, section 2).
+/// Cuts a byte stream into RTP packets, each preceded by its length in two bytes (RFC 4571, section 2).
 package struct RTPFraming: Sendable {
     private var buffer = ByteBuffer()
 
     package init() {}
 
-    /// Bytes of the packet that is not whole.
+    /// Bytes of the incomplete packet.
     package var heldBytes: Int { buffer.readableBytes }
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -19,6 +19,6 @@ package struct RTPFraming: Sendable {
         buffer.readLengthPrefixedSlice(as: UInt16.self)
     }
 
-    /// Forgets what was begun. Where the next packet begins is then for the caller to know.
+    /// Drops the incomplete packet. The caller must then know where the next one begins.
     package mutating func discard() { buffer = ByteBuffer() }
 }

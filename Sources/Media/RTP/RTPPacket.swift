@@ -1,10 +1,10 @@
 package import NIOCore
 
 /// The parts of an RTP packet that matter here (RFC 3550, section 5.1). The payload type is the sender's
-/// choice and says nothing.
+/// choice and carries no information.
 package struct RTPPacket: Hashable, Sendable {
     package var sequence: UInt16
-    /// Of a clock of 90 kHz; the same for all packets of a picture.
+    /// In units of a 90 kHz clock; the same for all packets of a picture.
     package var timestamp: UInt32
     /// On the last packet of a picture; some senders set it on all fragments of the last unit.
     package var isMarked: Bool
@@ -12,7 +12,7 @@ package struct RTPPacket: Hashable, Sendable {
 
     private static let headerBytes = 12
 
-    /// - Throws: `RTPFault` where the bytes are no packet.
+    /// - Throws: `RTPFault` where the bytes are not a packet.
     package init(_ bytes: ByteBuffer) throws(RTPFault) {
         let start = bytes.readerIndex
         guard bytes.readableBytes >= Self.headerBytes,
@@ -35,7 +35,7 @@ package struct RTPPacket: Hashable, Sendable {
             else { throw .tooShort(bytes: bytes.readableBytes) }
         }
         if first & 0b10_0000 != 0 {
-            // The last byte says how many there are, itself counted.
+            // The last byte is the number of padding bytes, including itself.
             let padding = payload.readableBytesView.last.map(Int.init) ?? 0
             guard padding > 0, padding <= payload.readableBytes else {
                 throw .padding(padding, of: payload.readableBytes)
@@ -48,23 +48,23 @@ package struct RTPPacket: Hashable, Sendable {
     }
 }
 
-/// What is wrong with a packet.
+/// A fault of a packet.
 package enum RTPFault: Error, Hashable, Sendable {
     case tooShort(bytes: Int)
     case version(UInt8)
     case padding(Int, of: Int)
     case noUnit
-    /// A unit in an aggregation packet is longer than what is left of it.
+    /// A unit in an aggregation packet is longer than the rest of the packet.
     case unitTooLong(Int, of: Int)
     /// A fragment of a unit whose beginning did not come.
     case noBeginning
-    /// Something else came before the last fragment of a unit.
+    /// Another packet came before the last fragment of a unit.
     case noEnd
-    /// A unit of so many fragments, or such long ones, that it cannot be one.
+    /// A unit with too many or too long fragments.
     case oversized
     /// Packets are missing between two.
     case missing(from: UInt16, to: UInt16)
-    /// RFC 6184 has it, packetization modes 0 and 1 do not.
+    /// A type that RFC 6184 defines, but not for packetization modes 0 and 1.
     case type(UInt8)
 }
 

@@ -1,11 +1,11 @@
 package import NIOCore
 
-/// Puts access units of H.264 into RTP packets, each with its length in front, as apps send them with the video
-/// protocol RTP (RFC 6184, packetization mode 1; RFC 4571).
+/// Packs access units of H.264 into RTP packets, each preceded by its length, as apps send them with the
+/// video protocol RTP (RFC 6184, packetization mode 1; RFC 4571).
 package struct RTPPacketiser: Sendable {
-    /// Of what is sent as one packet; larger units go in fragments. The length in front has 16 bits.
+    /// The limit of one packet, whose length has 16 bits; larger units are sent in fragments.
     package static let maximumPacketBytes = 65_535
-    /// The first of those that a sender may choose (RFC 3551, table 5).
+    /// The first payload type that a sender may choose (RFC 3551, table 5).
     private static let payloadType: UInt8 = 96
     private static let headerBytes = 12
     /// FU-A.
@@ -15,22 +15,22 @@ package struct RTPPacketiser: Sendable {
     private var sequence: UInt16
 
     /// - Parameters:
-    ///   - source: Of whom the packets are.
-    ///   - sequence: Of the first packet.
+    ///   - source: The synchronization source of the packets.
+    ///   - sequence: The number of the first packet.
     package init(source: UInt32, sequence: UInt16 = 0) {
         (self.source, self.sequence) = (source, sequence)
     }
 
     /// The packets of an access unit in Annex B.
     ///
-    /// - Parameter nanoseconds: When it is shown, from the beginning of the stream.
+    /// - Parameter nanoseconds: The time at which the unit is shown, from the beginning of the stream.
     package mutating func packets(of unit: ByteBuffer, at nanoseconds: Int64) -> ByteBuffer {
         var splitter = AnnexBSplitter()
         splitter.append(unit)
         var units: [NALUnit] = []
         while let next = splitter.next() { units.append(next) }
         if let last = splitter.finish() { units.append(last) }
-        // A clock of 90 kHz (RFC 6184, 8.2.1) that begins again after 13 hours.
+        // A 90 kHz clock (RFC 6184, 8.2.1) that starts again after 13 hours.
         let timestamp = UInt32(truncatingIfNeeded: nanoseconds / 100_000 &* 9)
         var packets = ByteBuffer()
         for (index, unit) in units.enumerated() {

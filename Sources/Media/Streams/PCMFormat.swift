@@ -1,13 +1,13 @@
 package import SDLProtocol
 
-/// How sound is sampled: always one channel (MOBILE_API, "SamplingRate" and "BitsPerSample").
+/// The format of sampled sound: always one channel (MOBILE_API, "SamplingRate" and "BitsPerSample").
 package struct PCMFormat: Hashable, Sendable {
     /// Samples per second.
     package var rate: Int
     /// 8, unsigned, or 16, signed and little-endian.
     package var bits: Int
 
-    /// What head units usually say.
+    /// The format that head units usually announce.
     package static let usual = PCMFormat(rate: 16_000, bits: 16)
 
     package init(rate: Int, bits: Int) {
@@ -15,7 +15,7 @@ package struct PCMFormat: Hashable, Sendable {
     }
 
     /// From `samplingRate` and `bitsPerSample` of PerformAudioPassThru or of AudioPassThruCapabilities; nil
-    /// where they say nothing that is known.
+    /// if they are absent or unknown.
     package init?(_ parameters: JSONObject) {
         guard let rate = parameters.string("samplingRate").flatMap({ Self.rates[$0] }),
             let bits = parameters.string("bitsPerSample").flatMap({ Self.sizes[$0] })
@@ -30,7 +30,7 @@ package struct PCMFormat: Hashable, Sendable {
 
     package var bytesPerSample: Int { bits / 8 }
 
-    /// Nanoseconds that so many bytes last.
+    /// The playing time of so many bytes, in nanoseconds.
     package func nanoseconds(_ bytes: Int) -> Int64 {
         let samples = bytes / max(1, bytesPerSample)
         let (whole, part) = samples.quotientAndRemainder(dividingBy: max(1, rate))
@@ -40,7 +40,7 @@ package struct PCMFormat: Hashable, Sendable {
 }
 
 extension PCMFormat: CustomStringConvertible {
-    /// "PCM 16 kHz 16 bit".
+    /// For example, "PCM 16 kHz 16 bit".
     package var description: String {
         let (kilo, rest) = rate.quotientAndRemainder(dividingBy: 1000)
         var text = "\(kilo)"

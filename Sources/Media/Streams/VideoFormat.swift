@@ -1,9 +1,9 @@
 package import SDLProtocol
 
-/// How an app sends its video, as it and the head unit agreed (SDL protocol spec, "StartService" of the
-/// video service). Before version 5 there is no agreement: H.264 as a byte stream.
+/// The video format that an app and the head unit agreed on (SDL protocol spec, "StartService" of the video
+/// service). Before version 5 there is no agreement: H.264 as a byte stream.
 package struct VideoFormat: Hashable, Sendable {
-    /// RAW, RTP, RTSP, RTMP or WEBM; nil when nothing was said.
+    /// RAW, RTP, RTSP, RTMP or WEBM; nil when not given.
     package var transport: String?
     /// H264, H265, Theora, VP8 or VP9.
     package var codec: String?
@@ -12,7 +12,7 @@ package struct VideoFormat: Hashable, Sendable {
 
     package init() {}
 
-    /// From a StartService or its answer; what is said by nobody stays nil.
+    /// From a StartService or its answer; values that are not given stay nil.
     package init(_ payload: ControlPayload) {
         guard let document = payload.document else { return }
         transport = document.string(ControlKey.videoProtocol).map { Self.short($0) }
@@ -23,7 +23,7 @@ package struct VideoFormat: Hashable, Sendable {
 
     private static func short(_ text: String) -> String { PrintableText.string(text, limit: 20) }
 
-    /// What the answer says, else what was asked for.
+    /// The values of the answer, completed by those of the request.
     package func completed(by request: VideoFormat?) -> VideoFormat {
         var format = self
         format.transport = transport ?? request?.transport
@@ -33,14 +33,14 @@ package struct VideoFormat: Hashable, Sendable {
         return format
     }
 
-    /// Whether pictures can be cut out of it.
+    /// Whether pictures can be extracted from this format.
     package var isReadable: Bool {
         (codec == nil || codec == "H264") && [nil, "RAW", "RTP"].contains(transport)
     }
 }
 
 extension VideoFormat: CustomStringConvertible {
-    /// "H264 RAW 800×480", as far as it was said.
+    /// "H264 RAW 800×480", as far as it is known.
     package var description: String {
         var parts = [codec ?? "H264"]
         if let transport { parts.append(transport) }

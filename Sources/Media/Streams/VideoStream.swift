@@ -5,23 +5,23 @@ package import NIOCore
 ///
 /// After a gap, the stream continues with the next picture of that kind.
 package struct VideoStream: Sendable {
-    /// Pictures that can be shown.
+    /// Pictures that can be displayed.
     package private(set) var pictures = 0
     package private(set) var keyPictures = 0
-    /// Before the first one that a decoder can begin with.
+    /// Pictures before the first one that a decoder can begin with.
     package private(set) var picturesBefore = 0
-    /// Behind something that was missing, up to the next such picture.
+    /// Pictures after a gap, up to the next one that a decoder can begin with.
     package private(set) var picturesLost = 0
-    /// What was wrong with packets.
+    /// Faults of packets.
     package private(set) var faults = 0
     package private(set) var firstFault: RTPFault?
 
-    /// Nil until the beginning of a message tells. Until then it is read as a byte stream, which finds
+    /// Nil until the beginning of a message tells. Until then the data is read as a byte stream, which finds
     /// nothing in packets.
     private var transport: VideoTransport?
-    /// Somebody said it, or it gave a picture.
+    /// Whether the transport was announced, or has produced a picture.
     private var isCertain: Bool
-    /// What came of a message that is too short to tell; nil behind its beginning.
+    /// The part received of a message that is too short to tell; nil after its beginning.
     private var start: ByteBuffer?
     private var splitter = AnnexBSplitter()
     private var framing = RTPFraming()
@@ -30,28 +30,28 @@ package struct VideoStream: Sendable {
     private var assembler = PictureAssembler()
     private var sets = ParameterSets()
     private var isWaiting = true
-    /// Of a message whose beginning is missing nothing can be read.
+    /// Whether to skip a message whose beginning is missing: it cannot be read.
     private var skipsMessage = true
     private var seenOversized = 0
 
-    /// - Parameter format: A readable one.
+    /// - Parameter format: Must be readable.
     package init(_ format: VideoFormat) {
         transport = format.transport.map { $0 == "RTP" ? .rtp : .raw }
         isCertain = transport != nil
     }
 
-    /// Pictures that were longer than may be, or had a unit that was.
+    /// Pictures that were too long, or had a unit that was.
     package var oversized: Int { assembler.oversized }
 
-    /// Bytes of what is not whole yet.
+    /// Bytes of incomplete data.
     package var heldBytes: Int {
         splitter.heldBytes + framing.heldBytes + packets.heldBytes + assembler.heldBytes
     }
 
-    /// Takes the payload of a frame that carries data.
+    /// Handles the payload of a data frame.
     ///
-    /// - Parameter beginsMessage: It is a whole message, or the first piece of one.
-    /// - Returns: Pictures that are whole by now and can be shown.
+    /// - Parameter beginsMessage: Whether it is a whole message, or the first piece of one.
+    /// - Returns: Pictures that are now complete and can be shown.
     package mutating func receive(_ payload: ByteBuffer, beginsMessage: Bool) -> [Picture] {
         if beginsMessage {
             skipsMessage = false
@@ -66,7 +66,7 @@ package struct VideoStream: Sendable {
         }
     }
 
-    /// Something is missing before the next frame.
+    /// Drops incomplete data, because frames are missing here.
     package mutating func skip() {
         splitter.discard()
         framing.discard()
@@ -76,19 +76,19 @@ package struct VideoStream: Sendable {
         skipsMessage = true
     }
 
-    /// What is left at the end.
+    /// The remaining pictures at the end.
     package mutating func finish() -> [Picture] {
         var pictures: [Picture] = []
         readStart()
         pictures += cut(ByteBuffer())
         if let unit = splitter.finish() { append(unit, to: &pictures) }
-        // The rest of a picture that is cut off is missing.
+        // A picture that is cut off lacks its rest.
         if packets.isInUnit { note(.noEnd) } else if framing.heldBytes > 0 { lose() }
         endPicture(&pictures)
         return pictures
     }
 
-    /// Reads a byte stream, unless the beginning of the message tells something else.
+    /// Reads a byte stream, unless the beginning of the message indicates another transport.
     private mutating func guess(_ payload: ByteBuffer) -> [Picture] {
         guard var start else { return cut(payload) }
         start.writeImmutableBuffer(payload)
@@ -105,7 +105,7 @@ package struct VideoStream: Sendable {
         return unpack(start)
     }
 
-    /// A message that was too short to tell is part of a byte stream, if of anything.
+    /// Takes a message that was too short to tell for a part of a byte stream.
     private mutating func readStart() {
         if let start { splitter.append(start) }
         start = nil
@@ -126,14 +126,14 @@ package struct VideoStream: Sendable {
         var pictures: [Picture] = []
         framing.append(payload)
         while let bytes = framing.next() {
-            // Nothing in it: RFC 4571 allows it.
+            // An empty packet: RFC 4571 allows it.
             guard bytes.readableBytes > 0 else { continue }
             do throws(RTPFault) {
                 let packet = try RTPPacket(bytes)
-                // First of all: what was begun may have no end. The packet itself may begin a picture.
+                // First the loss: the unit begun may have no end. The packet itself may begin a picture.
                 if let fault = packets.loss(before: packet) { note(fault) }
                 guard packet.payload.readableBytes > 0 else { continue }
-                // The next picture begins, though no marker ended the one before.
+                // The next picture begins, although no marker ended the previous one.
                 if let timestamp, timestamp != packet.timestamp { endPicture(&pictures) }
                 timestamp = packet.timestamp
                 let found = try packets.receive(packet)
@@ -152,9 +152,9 @@ package struct VideoStream: Sendable {
         lose()
         switch fault {
         case .tooShort, .version, .padding:
-            // The lengths are not where they should be: the next message begins with one.
+            // The lengths are not where they should be; the next message begins with one.
             skip()
-            // And it may be that they were never there.
+            // Perhaps the data never had lengths.
             if !isCertain { transport = nil }
         default: break
         }
@@ -163,7 +163,7 @@ package struct VideoStream: Sendable {
     // MARK: - Pictures
 
     private mutating func append(_ unit: NALUnit, to pictures: inout [Picture]) {
-        // The one that ended is whole, whatever is wrong with the unit.
+        // The picture that ended is whole, whatever is wrong with this unit.
         if let picture = assembler.append(unit) { pass(picture, to: &pictures) }
         if assembler.oversized != seenOversized {
             seenOversized = assembler.oversized
@@ -198,7 +198,7 @@ package struct VideoStream: Sendable {
         passed.append(picture)
     }
 
-    /// What the picture has itself comes after them and counts.
+    /// Inserts the known parameter sets; the picture's own sets come after them and take precedence.
     private func withSets(_ picture: Picture) -> Picture {
         var whole = picture
         let known = sets.units.filter { !picture.units.contains($0) }

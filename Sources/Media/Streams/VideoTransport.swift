@@ -1,19 +1,19 @@
 import NIOCore
 
-/// How H.264 is packed when nothing says so.
+/// How H.264 is packed when nothing announces it.
 enum VideoTransport: Hashable, Sendable {
     /// With start codes.
     case raw
-    /// In packets behind their lengths.
+    /// In packets preceded by their lengths.
     case rtp
 
-    /// Bytes that are enough to tell: a length, the shortest header and the header of a unit.
+    /// The number of bytes that is enough to tell: a length, the shortest header and the header of a unit.
     static let tellingBytes = 2 + 12 + 1
 
-    /// What a message says that begins with these bytes.
+    /// The transport that these first bytes of a message indicate.
     ///
-    /// - Returns: Nil when it says nothing: a start code has to stand in front, or packets with lengths,
-    ///   versions and types that a sender of H.264 gives them.
+    /// - Returns: Nil when they indicate none: they must begin with a start code, or be packets with the
+    ///   lengths, versions and types of an H.264 sender.
     static func told(by start: ByteBuffer) -> VideoTransport? {
         let zeros = start.readableBytesView.prefix { $0 == 0 }.count
         if zeros >= 2 {
@@ -22,7 +22,7 @@ enum VideoTransport: Hashable, Sendable {
         }
         var rest = start
         var packets = 0
-        // As many as can be seen; each has some bytes, so this ends.
+        // Checks as many packets as are visible; each has some bytes, so this ends.
         while rest.readableBytes >= tellingBytes {
             guard let length = packetLength(rest) else { return nil }
             packets += 1
@@ -31,7 +31,7 @@ enum VideoTransport: Hashable, Sendable {
         return packets > 0 ? .rtp : nil
     }
 
-    /// - Returns: Nil when there is no packet of H.264.
+    /// - Returns: Nil when the bytes are not a packet of H.264.
     private static func packetLength(_ bytes: ByteBuffer) -> Int? {
         let start = bytes.readerIndex
         guard let length = bytes.getInteger(at: start, as: UInt16.self).map(Int.init),
@@ -39,10 +39,10 @@ enum VideoTransport: Hashable, Sendable {
             let second = bytes.getInteger(at: start + 3, as: UInt8.self),
             // The shortest header and one byte; version 2.
             length > 12, first >> 6 == 2,
-            // Types that have no fixed meaning (RFC 3551, section 6), as H.264 has none.
+            // Types without a fixed meaning (RFC 3551, section 6); H.264 has no fixed type.
             second & 0x7F >= 96
         else { return nil }
-        // Where nothing comes before it, the unit can be looked at: what modes 0 and 1 have.
+        // With nothing before it, the unit can be checked: the types of modes 0 and 1.
         guard first & 0b11_1111 == 0,
             let header = bytes.getInteger(at: start + 14, as: UInt8.self)
         else { return length }

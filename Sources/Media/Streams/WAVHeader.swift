@@ -1,20 +1,20 @@
 package import NIOCore
 
-/// How a WAV file with PCM begins: RIFF, `fmt ` and the head of `data`, 44 bytes (Microsoft and IBM,
+/// The beginning of a WAV file with PCM: RIFF, `fmt ` and the head of `data`, 44 bytes (Microsoft and IBM,
 /// Multimedia Programming Interface 1.0, "Waveform Audio File Format").
 package enum WAVHeader {
     package static let bytes = 44
-    /// Sizes of a file whose end is not known yet, as players of streams take them.
+    /// The size for a file whose end is not known yet, as streaming players accept it.
     private static let open = UInt32.max
     private static let pcm: UInt16 = 1
     private static let channels: UInt16 = 1
 
-    /// - Parameter dataBytes: Of all samples, at most `MediaLimits.maximumSoundBytes`; nil while it is not
-    ///   known. When it is odd, a zero byte follows the samples.
+    /// - Parameter dataBytes: The bytes of all samples, at most `MediaLimits.maximumSoundBytes`; nil while
+    ///   unknown. When it is odd, a zero byte follows the samples.
     package static func make(_ format: PCMFormat, dataBytes: Int?) -> ByteBuffer {
         let size = dataBytes.map { UInt32(clamping: $0) } ?? open
         let padded = size &+ (size & 1)
-        // All that follows its own eight bytes.
+        // The size of everything after the first eight bytes.
         let whole =
             size == open
             ? open

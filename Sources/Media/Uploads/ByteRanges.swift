@@ -1,13 +1,13 @@
-/// Which bytes of a file are there.
+/// The byte ranges of a file that have been received.
 struct ByteRanges: Hashable, Sendable {
-    /// In order, apart from each other.
+    /// In order, not touching each other.
     private(set) var ranges: [Range<Int>] = []
 
-    /// - Returns: Whether it was noted; not when there would be too many apart.
+    /// - Returns: Whether the range was added; false if there would be too many separate ranges.
     mutating func insert(_ range: Range<Int>) -> Bool {
         guard !range.isEmpty else { return true }
         var joined = range
-        // Those that touch it become one with it.
+        // Merges the ranges that touch it.
         let first = ranges.firstIndex { $0.upperBound >= joined.lowerBound } ?? ranges.count
         var end = first
         while end < ranges.count, ranges[end].lowerBound <= joined.upperBound {
@@ -24,7 +24,7 @@ struct ByteRanges: Hashable, Sendable {
 
     var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
-    /// The first bytes that are missing in front of `end`; nil when all are there.
+    /// The first missing bytes before `end`; nil when there are none.
     func firstHole(before end: Int) -> Range<Int>? {
         let first = ranges.first ?? 0..<0
         if first.lowerBound > 0 || first.isEmpty {
@@ -36,6 +36,6 @@ struct ByteRanges: Hashable, Sendable {
         return first.upperBound..<min(end, next)
     }
 
-    /// Where the last byte that is there ends.
+    /// The end of the last received byte.
     var end: Int { ranges.last?.upperBound ?? 0 }
 }

@@ -1,29 +1,30 @@
-/// The pieces of a file that an app sends by PutFile: one request with all of it, or several with their
-/// offsets, in any order.
+/// The pieces of a file that an app sends by PutFile: one request with all of it, or several with offsets, in
+/// any order.
 struct FileUpload: Hashable, Sendable {
     private(set) var ranges = ByteRanges()
-    /// Of the whole file; nil while nobody has said.
+    /// The size of the whole file; nil until it is announced.
     private(set) var total: Int?
     private(set) var pieces = 0
-    /// Pieces with a `crc`, and how many of them had another one.
+    /// Pieces with a `crc`, and how many of them did not match it.
     private(set) var checkedPieces = 0
     private(set) var wrongPieces = 0
 
     enum Refusal: Hashable {
-        /// Beyond `MediaLimits.maximumUploadBytes`, or a negative place.
+        /// Beyond `MediaLimits.maximumUploadBytes`, or at a negative offset.
         case place
         case tooManyRanges
-        /// So far behind the others that it would leave a hole of more bytes than there is room for.
+        /// So far after the others that it would leave a larger hole than there is room for.
         case hole
     }
 
     /// - Parameters:
-    ///   - offset: As the request has it; nil is 0.
-    ///   - length: As the request has it: in the first piece of the whole file, else of the piece.
-    ///   - bytes: That came.
+    ///   - offset: The value in the request; nil means 0.
+    ///   - length: The value in the request: in the first piece the length of the whole file, otherwise of
+    ///     the piece.
+    ///   - bytes: The bytes received.
     ///   - isChecksumRight: Nil without `crc`.
-    ///   - room: For a hole in front of the piece, in bytes.
-    /// - Returns: Why the piece cannot be part of a file; nil when it is.
+    ///   - room: The bytes that a hole before the piece may have.
+    /// - Returns: Why the piece cannot be part of a file; nil when it can.
     mutating func add(
         offset: Int?, length: Int?, bytes: Int, isChecksumRight: Bool?, room: Int
     ) -> Refusal? {
@@ -41,15 +42,16 @@ struct FileUpload: Hashable, Sendable {
         return nil
     }
 
-    /// What the file has, as far as is known.
+    /// The size of the file, as far as it is known.
     var expectedBytes: Int { max(total ?? 0, ranges.end) }
 
-    /// All is there that was announced. Without an announcement nobody knows before the app is done.
+    /// Whether everything announced has been received. Without an announcement, this is not known before the
+    /// app is done.
     var isComplete: Bool { total != nil && missing == nil }
 
-    /// Bytes of the file, as long as it is now, that are missing.
+    /// Missing bytes up to the file's current end.
     var holeBytes: Int { ranges.end - ranges.count }
 
-    /// The first bytes that are missing.
+    /// The first missing bytes.
     var missing: Range<Int>? { ranges.firstHole(before: expectedBytes) }
 }

@@ -1,6 +1,6 @@
-/// Bytes as JSON writes them: pairs of hexadecimal digits, behind `0x` or not.
+/// Bytes as JSON writes them: pairs of hexadecimal digits, with or without a leading `0x`.
 package enum HexText {
-    /// Nil for what is something else, or more than `maximum` bytes.
+    /// Nil for text that is not such digits, or has more than `maximum` bytes.
     package static func bytes(_ text: String, maximum: Int) -> [UInt8]? {
         let digits = Array(text.utf8)
         return try? bytes(digits.span, maximum: maximum)

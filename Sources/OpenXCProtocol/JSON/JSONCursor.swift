@@ -1,8 +1,8 @@
-// Walks the small flat objects of OpenXC where they lie: one pass that checks the grammar and finds
-// where values end. Not SDLProtocol's scanner, which indexes large objects for later: here every
-// member is wanted at once, and an incomplete object must be distinguished from an invalid one.
+// Walks the small flat objects of OpenXC in place: one pass that checks the grammar and finds where values
+// end. Not SDLProtocol's scanner, which indexes large objects for later: here every member is wanted at once,
+// and an incomplete object must be distinguished from an invalid one.
 
-/// Where a value lies; offsets count from the start of the text.
+/// The position of a value; offsets count from the start of the text.
 struct JSONToken {
     enum Kind: UInt8 {
         case absent
@@ -16,27 +16,27 @@ struct JSONToken {
     }
 
     var kind = Kind.absent
-    /// Of a string: nothing but printable ASCII, and no backslash.
+    /// For a string: whether it is printable ASCII throughout, without a backslash.
     var isPlain = true
     var start: UInt32 = 0
     var end: UInt32 = 0
 
     var range: Range<Int> { Int(start)..<Int(end) }
-    /// Of a string: what is between the quotes.
+    /// For a string: the range between the quotes.
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 }
 
 /// Why a walk ended before its value did.
 enum JSONStop: Error {
-    /// So far it is JSON; more has to come.
+    /// Valid JSON so far; more has to come.
     case incomplete
-    /// - Parameter at: the byte that cannot stand there.
+    /// - Parameter at: The offset of the byte that is not allowed there.
     case malformed(MessageProblem, at: Int)
 }
 
-/// Grammar of RFC 8259; strings may hold invalid UTF-8, which readers repair, and no control characters.
+/// The grammar of RFC 8259. Strings may hold invalid UTF-8, which readers repair, but no control characters.
 enum JSONCursor {
-    /// `extras` are the only thing that nests of itself.
+    /// A limit for `extras` only: no other member nests freely.
     static let maximumDepth = 16
 
     @inline(__always)
@@ -49,7 +49,7 @@ enum JSONCursor {
         throw .incomplete
     }
 
-    /// The value at `at`, which then points past it.
+    /// Reads the value at `at`, and moves `at` past it.
     @inline(__always)
     static func value(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) -> JSONToken {
         guard at < text.count else { throw .incomplete }
@@ -86,7 +86,7 @@ enum JSONCursor {
         throw .incomplete
     }
 
-    /// At a backslash.
+    /// Skips an escape; `at` is at its backslash.
     private static func escape(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) {
         guard at + 1 < text.count else { throw .incomplete }
         at += 1
@@ -128,7 +128,7 @@ enum JSONCursor {
         return token
     }
 
-    /// One digit or more.
+    /// Skips one or more digits.
     @inline(__always)
     private static func digits(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) {
         let start = at
@@ -160,11 +160,11 @@ enum JSONCursor {
         return JSONToken(kind: kind, start: UInt32(start), end: UInt32(at))
     }
 
-    /// An object or array inside of another. Depth costs no stack.
+    /// Skips an object or array inside another. Depth costs no stack.
     private static func nested(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) -> JSONToken {
         let start = at
         let kind = text[at] == UInt8(ascii: "{") ? JSONToken.Kind.object : .array
-        /// A bit for each open bracket, 1 for that of an object.
+        /// A bit for each open bracket: 1 for an object, 0 for an array.
         var open: UInt32 = 0
         var depth = 0
         repeat {
@@ -198,7 +198,7 @@ enum JSONCursor {
         }
     }
 
-    /// Behind a value: closes brackets, or moves on to where the next value begins.
+    /// After a value: closes brackets, or moves on to the next value.
     private static func close(
         _ text: Span<UInt8>, _ at: inout Int, _ open: inout UInt32, _ depth: inout Int
     ) throws(JSONStop) {
@@ -220,7 +220,7 @@ enum JSONCursor {
         }
     }
 
-    /// A key and its colon; the value begins at `at` then.
+    /// Reads a key and its colon; `at` is then at the value.
     @discardableResult
     @inline(__always)
     static func key(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) -> JSONToken {

@@ -9,10 +9,10 @@ struct JSONMembers {
     }
 
     private var tokens = InlineArray<35, JSONToken>(repeating: JSONToken())
-    /// Of the whole object, brackets included.
+    /// The range of the whole object, brackets included.
     private(set) var range = 0..<0
 
-    /// Reads the object whose bracket stands at `at`, which then points past it.
+    /// Reads the object whose bracket is at `at`, and moves `at` past it.
     init(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) {
         let start = at
         guard at < text.count else { throw .incomplete }
@@ -39,14 +39,14 @@ struct JSONMembers {
         range = start..<at
     }
 
-    /// Null counts as absent: it is what some clients send for "nothing".
+    /// Null counts as absent: some clients send it for "nothing".
     @inline(__always)
     func has(_ key: Key) -> Bool {
         let kind = tokens[key.rawValue].kind
         return kind != .absent && kind != .null
     }
 
-    /// Where the value of `key` lies, unless it is absent or null.
+    /// The position of the value of `key`, unless it is absent or null.
     @inline(__always)
     subscript(key: Key) -> JSONToken? {
         let token = tokens[key.rawValue]

@@ -1,6 +1,6 @@
 /// Numbers as JSON writes them.
 enum JSONNumber {
-    /// Of a text that is a number; nil when no double can hold it.
+    /// The value of a text that is a number; nil when no double can hold it.
     static func value(_ digits: Span<UInt8>) -> Double? {
         if let exact = short(digits) { return exact }
         let text = digits.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
@@ -17,7 +17,7 @@ enum JSONNumber {
         var at = 0
         let isNegative = digits.count > 0 && digits[0] == UInt8(ascii: "-")
         if isNegative { at = 1 }
-        // So that the whole number cannot grow beyond 64 bits.
+        // So that the whole number cannot overflow 64 bits.
         guard digits.count <= 18 else { return nil }
         var whole: UInt64 = 0
         var decimals = 0
@@ -39,9 +39,10 @@ enum JSONNumber {
         return isNegative ? -value : value
     }
 
-    /// Whole numbers without a fraction, others with as many digits as it takes to read the same again.
+    /// Appends whole numbers without a fraction, others with as many digits as it takes to read them back
+    /// exactly.
     ///
-    /// - Parameter value: finite.
+    /// - Parameter value: Must be finite.
     static func append(_ value: Double, to text: inout [UInt8]) {
         if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 {
             append(whole, to: &text)

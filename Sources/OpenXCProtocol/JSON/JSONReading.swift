@@ -1,20 +1,20 @@
-/// What the members of an object mean. Reads one object; where messages begin and end in a stream is
-/// `VehicleMessageReader`'s business.
+/// Interprets the members of an object. Reads one object; `VehicleMessageReader` finds where messages begin
+/// and end in a stream.
 ///
-/// A `Span` cannot be kept, so the text is handed to every function that looks into it.
+/// A `Span` cannot be stored, so the text is passed to every function that reads it.
 struct JSONReading {
     private let members: JSONMembers
-    /// Whether some text in it was no Unicode.
+    /// Whether some text in the object was not valid Unicode.
     private(set) var repaired = false
 
-    /// - Parameter at: of the bracket; points past the object afterwards.
+    /// - Parameter at: The offset of the bracket; past the object afterwards.
     init(_ text: Span<UInt8>, _ at: inout Int) throws(JSONStop) {
         members = try JSONMembers(text, &at)
     }
 
-    // MARK: - What it is
+    // MARK: - Messages
 
-    /// In this order, the union of what the known clients do.
+    /// The tests, in this order, are the union of those in the known clients.
     mutating func message(_ text: Span<UInt8>) throws(MessageProblem) -> VehicleMessage {
         try VehicleMessage(
             content(text), timestamp: timestamp(text), extras: fragment(.extras, text))
@@ -64,7 +64,7 @@ struct JSONReading {
             totalSize: integer(.totalSize, text, absent: 0))
     }
 
-    /// The format's own text and some firmware between 8.1 and 8.2 say `message_id`.
+    /// The text of the format and some firmware between 8.1 and 8.2 use `message_id`.
     private var idKey: JSONMembers.Key { members.has(.id) ? .id : .messageID }
 
     private mutating func response(_ text: Span<UInt8>) throws(MessageProblem) -> CommandResponse {
@@ -91,7 +91,7 @@ struct JSONReading {
         case .predefinedOBD2: return .predefinedOBD2(enabled: try needed(flag(.enabled, text)))
         case .diagnosticRequest:
             let action: Command.DiagnosticAction = try needed(choice(.action, text))
-            // The second as the format's text has it; firmware reads the first only.
+            // The text of the format has the second key; firmware reads only the first.
             let key = members.has(.request) ? JSONMembers.Key.request : .diagnosticRequest
             var inner = try needed(nested(key, text))
             let request = try inner.request(text)
@@ -119,7 +119,7 @@ struct JSONReading {
             decodedType: choice(.decodedType, text))
     }
 
-    /// The server inside of an object or not, and the port as a text or a number: clients differ.
+    /// The server may be a nested object or not, and the port a text or a number: clients differ.
     private mutating func modem(_ text: Span<UInt8>) throws(MessageProblem) -> ModemConfiguration {
         var server = self
         if let inner = try nested(.server, text) { server = inner }
@@ -198,7 +198,7 @@ struct JSONReading {
         return try HexText.bytes(text.extracting(token.content), maximum: maximum)
     }
 
-    /// One of a list of words.
+    /// A word out of a fixed list.
     private func choice<Choice: RawRepresentable<String>>(
         _ key: JSONMembers.Key, _ text: Span<UInt8>
     ) throws(MessageProblem) -> Choice? {
@@ -232,7 +232,7 @@ struct JSONReading {
         do {
             return try JSONReading(text, &at)
         } catch {
-            // Cannot be: all of it was checked with the whole.
+            // Cannot happen: the fragment was checked with the whole object.
             throw .notJSON
         }
     }
@@ -251,7 +251,7 @@ extension VehicleMessage {
     /// 2^53: the last whole number that a JSON reader cannot mistake for its neighbour.
     package static let latestTimestamp = 9_007_199_254_740_992.0
 
-    /// One message as JSON, with blanks around it or without: a line of a trace.
+    /// Reads one message in JSON, with or without blanks around it: a line of a trace.
     package init(json text: Span<UInt8>) throws(MessageProblem) {
         var at = 0
         var reading: JSONReading

@@ -2,7 +2,7 @@
 enum JSONStrings {
     /// The unescaped text of a string token.
     ///
-    /// - Parameter repaired: set when there was something that is no Unicode; it becomes U+FFFD.
+    /// - Parameter repaired: Set when the text was not valid Unicode; the invalid part becomes U+FFFD.
     static func text(_ token: JSONToken, in text: Span<UInt8>, repaired: inout Bool) -> String {
         let content = text.extracting(token.content)
         if token.isPlain { return string(content) }
@@ -26,7 +26,7 @@ enum JSONStrings {
         bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// At a backslash; the grammar has been checked.
+    /// Unescapes at a backslash; the grammar has been checked.
     private static func unescape(
         _ text: Span<UInt8>, _ at: inout Int, to bytes: inout [UInt8], _ repaired: inout Bool
     ) {
@@ -60,8 +60,8 @@ enum JSONStrings {
         }
     }
 
-    /// Appends `string` in quotes, in ASCII throughout: openxc-python takes a first read with any other
-    /// byte for protobuf. So this is not what the JSON of SDL is written with, which keeps what can be seen.
+    /// Appends `string` in quotes, in ASCII throughout: openxc-python takes a first read with any other byte
+    /// for protobuf. The JSON writer of SDL is not used here because it keeps printable non-ASCII characters.
     static func append(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         for byte in string.utf8 where !isOrdinary(byte) {
@@ -97,8 +97,8 @@ enum JSONStrings {
         }
     }
 
-    /// Appends JSON as it is, but in ASCII and in one line. What is not ASCII stands in strings, and a
-    /// control character between the parts.
+    /// Appends JSON unchanged, but in ASCII and on one line. Non-ASCII characters occur only in strings,
+    /// control characters only between the parts.
     static func append(_ fragment: JSONFragment, to text: inout [UInt8]) {
         for scalar in fragment.text.unicodeScalars {
             switch scalar {

@@ -1,10 +1,10 @@
 extension VehicleMessage {
-    /// Appends the message as one JSON object in ASCII, in one line and without a delimiter; its members
+    /// Appends the message as one JSON object in ASCII, on one line and without a delimiter. The members are
     /// in the order in which firmware sends them.
     package func appendJSON(to text: inout [UInt8]) {
         switch content {
         case .unknown(let object), .command(.other(_, let object)):
-            // With whatever else it carries.
+            // Including all other members that it carries.
             JSONStrings.append(object, to: &text)
             return
         default: break
@@ -42,14 +42,14 @@ private struct JSONWriting {
     private var text: [UInt8]
     private var isEmpty = true
 
-    /// Takes the text until `finish` gives it back, so that nothing is copied.
+    /// Takes the text over until `finish` returns it, so that nothing is copied.
     init(_ text: inout [UInt8]) {
         self.text = []
         swap(&self.text, &text)
         self.text.append(UInt8(ascii: "{"))
     }
 
-    /// Swapped as well: handed out, it would be copied, and with it all messages that stand before this one.
+    /// Swaps the text back. Returning it would copy it, with all the messages before this one.
     mutating func finish(into text: inout [UInt8]) {
         self.text.append(UInt8(ascii: "}"))
         swap(&self.text, &text)
@@ -121,7 +121,7 @@ private struct JSONWriting {
 
     // MARK: - Messages
 
-    /// A bus of 0 is none.
+    /// A bus of 0 is left out.
     private mutating func put(bus: Int32) {
         put("bus", bus == 0 ? nil : bus)
     }
@@ -133,7 +133,7 @@ private struct JSONWriting {
         put("frame_format", message.format?.rawValue)
     }
 
-    /// With `pid` always, as firmware 8 does: the iOS framework needs it.
+    /// Always with `pid`, as firmware 8 does: the iOS framework needs it.
     mutating func put(_ response: DiagnosticResponse) {
         put(bus: response.bus)
         put("id", response.id)
@@ -164,7 +164,7 @@ private struct JSONWriting {
             put("action", action.rawValue)
             put("request") { $0.put(request) }
         case .modemConfiguration(let modem):
-            // Both where firmware looks for it and where the format's text puts it.
+            // Both where firmware looks for the server and where the text of the format puts it.
             put("host", modem.host)
             put("port", modem.port)
             guard modem.host != nil || modem.port != nil else { break }

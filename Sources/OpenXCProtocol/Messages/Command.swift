@@ -1,24 +1,24 @@
-/// What a client wants of the vehicle interface.
+/// A command from a client to the vehicle interface.
 package enum Command: Hashable, Sendable {
     case version
     case deviceID
     case platform
     case vin
     case sdMountStatus
-    /// Whether all frames of a bus are passed on.
+    /// Whether to pass on all frames of a bus.
     case passthrough(bus: Int32, enabled: Bool)
-    /// Whether a bus listens to all identifiers.
+    /// Whether a bus is to listen to all identifiers.
     case acceptanceFilterBypass(bus: Int32, bypass: Bool)
     case payloadFormat(PayloadFormat)
-    /// Whether the vehicle interface asks for the usual OBD-II values by itself.
+    /// Whether the vehicle interface is to ask for the usual OBD-II values by itself.
     case predefinedOBD2(enabled: Bool)
     case diagnosticRequest(DiagnosticAction, DiagnosticRequest)
     case modemConfiguration(ModemConfiguration)
     /// Seconds since 1970.
     case rtcConfiguration(unixTime: UInt32)
-    /// Not in the list; cannot be said in protobuf.
+    /// A command that is not in the list; protobuf cannot express it.
     ///
-    /// - Parameter object: the whole of it, with what it carries.
+    /// - Parameter object: The whole object, with all its members.
     case other(name: String, object: JSONFragment)
 
     package enum DiagnosticAction: String, Hashable, Sendable, CaseIterable {
@@ -45,7 +45,7 @@ package enum Command: Hashable, Sendable {
     }
 }
 
-/// What a command and its response are called.
+/// The name of a command and its response.
 package enum CommandName: Hashable, Sendable {
     case version
     case deviceID
@@ -59,7 +59,7 @@ package enum CommandName: Hashable, Sendable {
     case diagnosticRequest
     case modemConfiguration
     case rtcConfiguration
-    /// Cannot be said in protobuf.
+    /// Cannot be expressed in protobuf.
     case other(String)
 
     package static let known: [CommandName] = [
@@ -68,7 +68,7 @@ package enum CommandName: Hashable, Sendable {
         .modemConfiguration, .rtcConfiguration,
     ]
 
-    /// As JSON writes it.
+    /// The name in JSON.
     package var word: String {
         switch self {
         case .version: "version"
@@ -94,7 +94,7 @@ package enum CommandName: Hashable, Sendable {
     }
 }
 
-/// How a vehicle interface with a modem reaches its server. JSON has words for the server only.
+/// How a vehicle interface with a modem reaches its server. JSON can express the server only.
 package struct ModemConfiguration: Hashable, Sendable {
     package var host: String?
     package var port: UInt32?
@@ -129,11 +129,11 @@ package struct ModemConfiguration: Hashable, Sendable {
     }
 }
 
-/// Says that the vehicle interface has taken a command, or not; whether the vehicle has answered it
-/// says nothing about.
+/// Says whether the vehicle interface has accepted a command. It does not say whether the vehicle has
+/// answered.
 package struct CommandResponse: Hashable, Sendable {
     package var command: CommandName
-    /// Empty when there is nothing to say.
+    /// Empty when there is no message.
     package var message: String
     package var status: Bool
 

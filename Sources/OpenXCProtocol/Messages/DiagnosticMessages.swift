@@ -1,25 +1,25 @@
-/// What a module of the vehicle answered to a diagnostic request, or one piece of a long answer.
+/// The answer of a vehicle's module to a diagnostic request, or one piece of a long answer.
 package struct DiagnosticResponse: Hashable, Sendable {
     package var bus: Int32
-    /// Of the request; of a request to 0x7df the identifier of the module that answers.
+    /// The identifier of the request; after a request to 0x7df, that of the module that answers.
     package var id: UInt32
     /// The service asked for.
     package var mode: UInt32
     /// 0 when there is none.
     package var pid: UInt32
     package var success: Bool
-    /// Why not (ISO 14229-1, annex A); 0 when there is none.
+    /// The reason for a failure (ISO 14229-1, annex A); 0 when there is none.
     package var negativeResponseCode: UInt32
     /// At most `maximumPayload` bytes.
     package var payload: [UInt8]?
     /// The payload decoded by the vehicle interface.
     package var value: VehicleValue?
-    /// Of a long answer: which piece this is, from 0; -1 is the last.
+    /// For a long answer: the index of this piece, from 0; -1 is the last.
     package var frame: Int32?
-    /// Of a long answer: bytes of the whole; 0 when not said.
+    /// For a long answer: the bytes of the whole; 0 when not given.
     package var totalSize: UInt32
 
-    /// The firmware's buffer.
+    /// The size of the firmware's buffer.
     package static let maximumPayload = 255
 
     package init(
@@ -44,9 +44,9 @@ package struct DiagnosticResponse: Hashable, Sendable {
     package var isLastSegment: Bool { frame == -1 }
 }
 
-/// What is asked of a module of the vehicle, once or again and again.
+/// A request to a module of the vehicle, made once or repeatedly.
 package struct DiagnosticRequest: Hashable, Sendable {
-    /// 0 when not said, which a vehicle interface reads as its first bus.
+    /// 0 when not given, which a vehicle interface takes for its first bus.
     package var bus: Int32
     package var id: UInt32
     /// The service, 1 to 255.
@@ -55,9 +55,9 @@ package struct DiagnosticRequest: Hashable, Sendable {
     package var pid: UInt32
     /// At most `maximumPayload` bytes.
     package var payload: [UInt8]?
-    /// Whether several modules may answer; nil when not said: then they may if all are asked.
+    /// Whether several modules may answer. When nil, they may if the request goes to all modules.
     package var multipleResponses: Bool?
-    /// Times a second; 0 for once. Firmware refuses more than 10.
+    /// Frequency in Hz; 0 for once. Firmware refuses more than 10.
     package var frequency: Double
     /// Turns the answers into measurements of this name.
     package var name: String?

@@ -1,27 +1,27 @@
-/// One message of an OpenXC vehicle interface or of one of its clients, whatever form it travels in.
+/// One message of an OpenXC vehicle interface or of one of its clients, in whatever form it travels.
 ///
-/// Where a form cannot tell "absent" from zero or empty, neither do the types here: a `pid` of 0, a
-/// `bus` of 0 and an empty `message` say nothing. What only JSON can say is kept beside it
-/// (`extras`) and is lost in protobuf.
+/// Where a form cannot distinguish absent from zero or empty, the types here do not either: a `pid` of 0, a
+/// `bus` of 0 and an empty `message` mean absent. What only JSON can express is kept separately (`extras`)
+/// and is lost in protobuf.
 package struct VehicleMessage: Hashable, Sendable {
     package var content: Content
-    /// As its carrier counts: milliseconds on a link, seconds in a trace file. Nil when the message has
-    /// none, or 0, which is how firmware without a clock says so.
+    /// In the unit of the carrier: milliseconds on a link, seconds in a trace file. Nil when the message has
+    /// none, or has 0, which firmware without a clock sends.
     package var timestamp: Double?
-    /// JSON of any kind that rides along (openxc-message-format, "Extra Values").
+    /// Additional JSON of any kind (openxc-message-format, "Extra Values").
     package var extras: JSONFragment?
 
     package enum Content: Hashable, Sendable {
-        /// The state of one signal, or of one event; from a client a request to write it to the vehicle.
+        /// The state of one signal or event; from a client, a request to write it to the vehicle.
         case measurement(Measurement)
-        /// A frame of a CAN bus; from a client a request to send it.
+        /// A frame of a CAN bus; from a client, a request to send it.
         case can(CANMessage)
         case diagnostic(DiagnosticResponse)
         case command(Command)
         case response(CommandResponse)
         /// First line of a trace file (`metadata`).
         case header(JSONFragment)
-        /// Well-formed, and none of the above.
+        /// Well-formed, but none of the above.
         case unknown(JSONFragment)
     }
 
@@ -34,11 +34,11 @@ package struct VehicleMessage: Hashable, Sendable {
     }
 }
 
-/// A piece of well-formed JSON that is passed on and never looked into.
+/// A piece of well-formed JSON that is passed on uninterpreted.
 package struct JSONFragment: Hashable, Sendable {
     package let text: String
 
-    /// - Parameter text: well-formed; control characters in it are blanks between its parts.
+    /// - Parameter text: Must be well-formed; control characters in it are blanks between its parts.
     init(wellFormed text: String) {
         self.text = text
     }
@@ -60,7 +60,7 @@ package struct Measurement: Hashable, Sendable {
     }
 }
 
-/// What a signal can be.
+/// The value of a signal.
 package enum VehicleValue: Hashable, Sendable {
     /// Always finite.
     case number(Double)
@@ -70,13 +70,13 @@ package enum VehicleValue: Hashable, Sendable {
 
 /// A frame of a CAN bus.
 package struct CANMessage: Hashable, Sendable {
-    /// 1 or 2; 0 when not said, which a vehicle interface reads as its first.
+    /// 1 or 2; 0 when not given, which a vehicle interface takes for its first bus.
     package var bus: Int32
     /// The arbitration identifier.
     package var id: UInt32
     /// At most `maximumBytes`.
     package var data: [UInt8]
-    /// Nil when not said: then an identifier above 0x7ff is an extended one.
+    /// Nil when not given: then an identifier above 0x7ff is an extended one.
     package var format: FrameFormat?
 
     package enum FrameFormat: String, Hashable, Sendable, CaseIterable {
@@ -84,7 +84,7 @@ package struct CANMessage: Hashable, Sendable {
         case extended
     }
 
-    /// CAN 2.0.
+    /// The limit of CAN 2.0.
     package static let maximumBytes = 8
 
     package init(bus: Int32 = 0, id: UInt32, data: [UInt8], format: FrameFormat? = nil) {

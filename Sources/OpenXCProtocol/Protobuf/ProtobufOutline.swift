@@ -1,11 +1,11 @@
-/// Whether bytes can be a message in protobuf, by its tags and lengths: the message need not be complete. So
-/// a length that garbage has claimed is found out by the first bytes of what really follows, and nobody waits
-/// for the rest. Of the values, only texts and bytes are looked at, where a claimed length could hide the
-/// beginnings of real messages.
+/// Checks by tags and lengths whether bytes can be a protobuf message, which need not be complete. A false
+/// length in garbage is thus detected by the first bytes that follow, without waiting for the rest. Of the
+/// values, only texts and bytes are examined, where a false length could hide the beginnings of real
+/// messages.
 enum ProtobufOutline {
     /// - Parameters:
-    ///   - bytes: Of one message, without the length before it; as many as have come.
-    ///   - count: Bytes the message claims to have.
+    ///   - bytes: The bytes of one message that have come so far, without the length before it.
+    ///   - count: The length that the message claims.
     static func fits(_ bytes: Span<UInt8>, count: Int) -> Bool {
         var at = 0
         do throws(Stop) {
@@ -17,20 +17,20 @@ enum ProtobufOutline {
     }
 
     private enum Stop: Error {
-        /// So far it fits; more has to come.
+        /// Fits so far; more has to come.
         case incomplete
         case broken
     }
 
-    /// The messages in which others lie.
+    /// The message types that contain others.
     private enum Kind {
         case vehicleMessage, simpleMessage, diagnosticResponse, controlCommand
         case diagnosticControlCommand, modemConfigurationCommand, networkOperatorSettings
         case canMessage, diagnosticRequest
-        /// Nothing but numbers and texts.
+        /// A message of numbers and texts only.
         case flat
 
-        /// The message in a field; nil where text, bytes or something unknown is.
+        /// The message type of a field; nil for text, bytes or an unknown field.
         func part(_ field: UInt64) -> Kind? {
             switch (self, field) {
             case (.vehicleMessage, 2): .canMessage
@@ -49,7 +49,7 @@ enum ProtobufOutline {
             }
         }
 
-        /// Whether a field that is no message holds bytes, which may be anything, and not text.
+        /// Whether a field that is not a message holds arbitrary bytes rather than text.
         func isBytes(_ field: UInt64) -> Bool {
             switch (self, field) {
             case (.canMessage, 3), (.diagnosticResponse, 7), (.diagnosticRequest, 5): true
@@ -81,15 +81,15 @@ enum ProtobufOutline {
                 guard count <= UInt64(end - at) else { throw .broken }
                 try walk(part, bytes, &at, until: at + Int(count))
             case 5: try skip(4, bytes, &at, until: end)
-            // Groups, which OpenXC has none of, and what is not defined.
+            // Groups, which OpenXC does not use, and undefined wire types.
             default: throw .broken
             }
         }
     }
 
-    /// Whether a message begins in a text or in bytes: with its type, and the tag of the part that goes with
-    /// it. No text has these three control characters in a row. In bytes, which may be anything, the lengths
-    /// on both sides have to fit as well.
+    /// Whether a message begins inside a text or bytes field: with its type and the tag of the matching part.
+    /// No text has these three control characters in a row. Bytes may be anything, so there the lengths on
+    /// both sides have to fit as well.
     private static func holdsBeginning(_ value: Span<UInt8>, isBytes: Bool) -> Bool {
         var at = 0
         while at + 2 < value.count {
@@ -102,10 +102,11 @@ enum ProtobufOutline {
         return false
     }
 
-    /// Whether the lengths of a message and of its part, each of one or two bytes, go together. Between what they
-    /// count are type, tag and the second length, and behind the part at most eleven bytes of a time.
+    /// Whether the lengths of a message and of its part, each of one or two bytes, are consistent. The
+    /// message's length also counts the type, the tag and the second length, and at most eleven bytes of a
+    /// time behind the part.
     ///
-    /// - Parameter at: Where the message begins, behind its length.
+    /// - Parameter at: The start of the message, behind its length.
     private static func lengthsFit(_ value: Span<UInt8>, _ at: Int) -> Bool {
         guard at > 0, at + 3 < value.count else { return false }
         var (part, before) = (Int(value[at + 3]), 4)
@@ -128,7 +129,7 @@ enum ProtobufOutline {
         guard at <= bytes.count else { throw .incomplete }
     }
 
-    /// A varint.
+    /// Reads a varint.
     private static func number(
         _ bytes: Span<UInt8>, _ at: inout Int, until end: Int
     ) throws(Stop) -> UInt64 {

@@ -1,12 +1,12 @@
 import SwiftProtobuf
 
 extension VehicleMessage {
-    /// One message without the length before it.
+    /// Reads one message without the length before it.
     package init(protobuf bytes: [UInt8]) throws(MessageProblem) {
         let wire: WireVehicleMessage
         do {
             var options = BinaryDecodingOptions()
-            // Three levels are all there are.
+            // The messages have three levels only.
             options.messageDepthLimit = 8
             wire = try WireVehicleMessage(serializedBytes: bytes, options: options)
         } catch {
@@ -18,7 +18,7 @@ extension VehicleMessage {
             timestamp: wire.timestamp == 0 ? nil : Double(wire.timestamp))
     }
 
-    /// The type says which part counts.
+    /// The type says which part to read.
     private static func content(_ wire: WireVehicleMessage) throws(MessageProblem) -> Content {
         switch (wire.type, wire.part) {
         case (.can, .canMessage(let message)): .can(try CANMessage(message))
@@ -56,7 +56,7 @@ extension Measurement {
 }
 
 extension VehicleValue {
-    /// Nil when it says that it holds nothing.
+    /// Nil when the field says that it is unused.
     fileprivate static func read(_ wire: WireDynamicField) throws(MessageProblem) -> VehicleValue? {
         switch wire.type {
         case .unused: return nil
@@ -78,12 +78,12 @@ extension DiagnosticResponse {
             success: wire.success, negativeResponseCode: wire.negativeResponseCode,
             payload: wire.payload.isEmpty ? nil : Array(wire.payload),
             value: wire.hasValue ? try .read(wire.value) : try Self.oldValue(wire),
-            // A first piece has frame 0, which travels as nothing; its size tells that it is one.
+            // A first piece has frame 0, which is not transmitted; its size shows that it is one.
             frame: wire.frame != 0 || wire.totalSize > 0 ? wire.frame : nil,
             totalSize: wire.totalSize)
     }
 
-    /// Up to firmware 7.3 field 8 was a double: a field of another wire type, kept as unknown.
+    /// Up to firmware 7.3, field 8 was a double: a field of another wire type, kept as unknown.
     private static func oldValue(
         _ wire: WireDiagnosticResponse
     ) throws(MessageProblem) -> VehicleValue? {
@@ -191,7 +191,7 @@ extension CommandName {
         self = name
     }
 
-    /// Nil for names that protobuf has no number for.
+    /// Nil for names without a number in protobuf.
     var wireType: WireControlCommand.TypeEnum? {
         switch self {
         case .version: .version

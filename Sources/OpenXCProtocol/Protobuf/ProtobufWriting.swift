@@ -7,11 +7,10 @@ import SwiftProtobuf
 #endif
 
 extension VehicleMessage {
-    /// Appends the message with its length before it. `extras` are left out: protobuf has no place for
-    /// them.
+    /// Appends the message, preceded by its length. `extras` are left out: protobuf has no place for them.
     ///
-    /// - Throws: `cannotBeSaid` for trace headers, and for what the definition has no number for;
-    ///   `tooLong` for what no reader would take.
+    /// - Throws: `cannotBeSaid` for trace headers, and for what the definition has no number for; `tooLong`
+    ///   for a message longer than readers accept.
     package func appendProtobuf(to bytes: inout [UInt8]) throws(MessageProblem) {
         var wire = WireVehicleMessage()
         switch content {
@@ -127,7 +126,7 @@ extension WireDiagnosticRequest {
         mode = request.mode
         pid = request.pid
         if let payload = request.payload { self.payload = Data(payload) }
-        // Absent is false here, whereas JSON leaves it to the identifier.
+        // Here, absent means false, whereas JSON leaves the choice to the identifier.
         multipleResponses = request.mayHaveSeveralAnswers
         frequency = request.frequency
         name = request.name ?? ""
@@ -158,7 +157,7 @@ extension WireModemConfigurationCommand {
     }
 }
 
-/// Base-128 numbers, least significant digits first, as before every message.
+/// Base-128 numbers, least significant digits first; one precedes every message.
 enum Varint {
     static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         var rest = value

@@ -4,14 +4,14 @@ package enum MessageFraming: String, Hashable, Sendable, CaseIterable {
     case json
     /// JSON, each object followed by a line feed: for people and line tools, and in trace files.
     case lines
-    /// Protobuf, each message behind its length.
+    /// Protobuf, each message preceded by its length.
     case protobuf
 
     package var format: PayloadFormat {
         self == .protobuf ? .protobuf : .json
     }
 
-    /// Appends `message` with what separates it from the next.
+    /// Appends `message` and the separator from the next.
     ///
     /// - Throws: `cannotBeSaid` when protobuf cannot express it; nothing is appended then.
     package func append(

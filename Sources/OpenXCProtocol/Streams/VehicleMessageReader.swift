@@ -1,35 +1,34 @@
-/// Cuts messages out of a stream of bytes, whichever of the two forms they have, and finds its place
-/// again after garbage.
+/// Cuts a stream of bytes into messages of either form, and resynchronizes after garbage.
 ///
-/// Each message says what it is by its first bytes: JSON begins with a brace and a quote, protobuf with
-/// a length, `08`, and one of the types. No byte sequence is both. So a vehicle interface that changes
-/// its form, and one that writes a JSON answer into a protobuf stream (some emulator builds of firmware
-/// 8.1 and 8.2 do), need no special treatment.
+/// The first bytes of each message identify its form: JSON begins with a brace and a quote, protobuf with a
+/// length, `08`, and one of the types. No byte sequence is both. So a vehicle interface that changes its form
+/// needs no special treatment, nor does one that writes a JSON answer into a protobuf stream (some emulator
+/// builds of firmware 8.1 and 8.2 do).
 package struct VehicleMessageReader: Sendable {
-    /// A longer message cannot be one: firmware sends at most 340 bytes and takes 383; the rest is for
+    /// Longer texts are not messages: firmware sends at most 340 bytes and takes 383; the rest is for
     /// `extras`.
     package static let maximumJSONBytes = 4096
-    /// The most that the firmware's own definition can come to.
+    /// The largest message that the firmware's own definition allows.
     package static let maximumProtobufBytes = 1383
 
-    /// Where to go on after bytes that are no message.
+    /// Where to continue after bytes that are not a message.
     package enum Recovery: Sendable {
-        /// At the next beginning: a vehicle interface cuts a message that is too long, its end included.
+        /// At the next beginning: a vehicle interface truncates a message that is too long, losing its end.
         case nextBeginning
-        /// Behind the next NUL or line end: what stands inside of a client's broken message is nothing
-        /// that the client has said.
+        /// Behind the next NUL or line end: the contents of a client's broken message are not messages of the
+        /// client.
         case nextPiece
     }
 
-    /// What has come so far.
+    /// Counts of the messages and bytes received so far.
     package struct Counts: Hashable, Sendable {
         package var json: UInt64 = 0
         package var protobuf: UInt64 = 0
-        /// Well-formed, and of no known kind.
+        /// Messages that are well-formed, but of no known kind.
         package var unknown: UInt64 = 0
-        /// With text that was no Unicode and has been repaired.
+        /// Messages whose text was not valid Unicode and has been repaired.
         package var repaired: UInt64 = 0
-        /// That belonged to no message.
+        /// Bytes that belonged to no message.
         package var garbageBytes: UInt64 = 0
         package var problems: [MessageProblem: UInt64] = [:]
 
@@ -40,16 +39,16 @@ package struct VehicleMessageReader: Sendable {
     }
 
     package private(set) var counts = Counts()
-    /// The form the last message had; nil before the first.
+    /// The form of the last message; nil before the first.
     package private(set) var format: PayloadFormat?
 
     private let recovery: Recovery
     private var bytes: [UInt8] = []
-    /// Where the bytes begin that have not been read.
+    /// The offset of the first unread byte.
     private var head = 0
-    /// Where the bytes of the latest message are.
+    /// The range of the latest message.
     private var latest = 0..<0
-    /// After something broken, until its piece is over.
+    /// Whether the rest of a broken piece is being skipped.
     private var isSkippingPiece = false
 
     package init(recovery: Recovery) {
@@ -60,11 +59,11 @@ package struct VehicleMessageReader: Sendable {
     /// nil.
     package var pendingBytes: Int { bytes.count - head }
 
-    /// The message that `next` has returned last, as it came: JSON without what ends it, protobuf with its
-    /// length. Until more is appended.
+    /// The latest message that `next` returned, as it came: JSON without its terminator, protobuf with its
+    /// length. Valid until more is appended.
     package var latestBytes: ArraySlice<UInt8> { bytes[latest] }
 
-    /// - Parameter more: is followed by calls of `next` until that returns nil.
+    /// - Parameter more: The new bytes; call `next` afterwards until it returns nil.
     package mutating func append(_ more: some Sequence<UInt8>) {
         if head > 0 {
             bytes.removeSubrange(..<head)
@@ -74,7 +73,7 @@ package struct VehicleMessageReader: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next message; nil when more bytes are needed.
+    /// Returns the next message; nil when more bytes are needed.
     package mutating func next() -> VehicleMessage? {
         while head < bytes.count {
             if isSkippingPiece, !skipPiece() { return nil }
@@ -105,9 +104,9 @@ package struct VehicleMessageReader: Sendable {
 
     private enum Beginning {
         case json
-        /// - Parameter start: of the message, behind its length.
+        /// - Parameter start: The start of the message, behind its length.
         case protobuf(start: Int, count: Int)
-        /// What stands between messages.
+        /// A separator between messages.
         case blank
         /// More bytes are needed to tell.
         case unclear
@@ -117,7 +116,7 @@ package struct VehicleMessageReader: Sendable {
     private func beginning() -> Beginning {
         let first = bytes[head]
         let second = head + 1 < bytes.count ? bytes[head + 1] : nil
-        // Two bytes are the longest length there is; a message of its own cannot be shorter than two.
+        // A length takes at most two bytes; a message itself is at least two bytes long.
         let lengthBytes = first < 0x80 ? 1 : 2
         if lengthBytes == 2, let second, second == 0 || second >= 0x80 { return .none }
         if first >= 2 {
@@ -187,20 +186,20 @@ package struct VehicleMessageReader: Sendable {
             format = .json
             return .message(message)
         case .failure(let problem):
-            // A whole object; what stands inside of it is no message.
+            // A whole object; its contents are not messages.
             fail(problem)
             return .garbage
         }
     }
 
-    /// Whether what has come of it so far can be a message. The length in front of it may be garbage, and what
-    /// it covers may be messages, in either form.
+    /// Whether the bytes received so far can be a message. The length before them may be garbage, and the
+    /// bytes that it covers may be messages in either form.
     private func canBeProtobuf(_ start: Int, _ count: Int) -> Bool {
         let there = bytes.span.extracting(start..<start + min(count, bytes.count - start))
         return ProtobufOutline.fits(there, count: count) && !Self.holdsJSON(there)
     }
 
-    /// Whether a whole message in JSON lies in it, with the end of its line or its NUL. No text that a vehicle
+    /// Whether the bytes contain a whole JSON message with its line end or NUL. No text that a vehicle
     /// interface or a client puts into protobuf looks like that.
     private static func holdsJSON(_ text: Span<UInt8>) -> Bool {
         var start = 0
@@ -231,7 +230,7 @@ package struct VehicleMessageReader: Sendable {
             return message
         } catch {
             fail(error)
-            // Its length may be wrong, too.
+            // The length may be wrong, too.
             if error == .notProtobuf { skip(1) } else { head = range.upperBound }
             return nil
         }
@@ -248,9 +247,9 @@ package struct VehicleMessageReader: Sendable {
         counts.garbageBytes &+= UInt64(count)
     }
 
-    /// After a broken object.
+    /// Continues after a broken object.
     ///
-    /// - Parameter place: how far it was read.
+    /// - Parameter place: How far the object was read.
     private mutating func restart(behind place: Int) {
         switch recovery {
         case .nextBeginning: skip(1)

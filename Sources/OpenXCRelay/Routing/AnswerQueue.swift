@@ -1,7 +1,7 @@
 import NIOCore
 import OpenXCProtocol
 
-/// Why a command was sent: what its refusal takes back.
+/// The purpose of a command, which says what to take back if the command is refused.
 enum Purpose<Client: Hashable & Sendable>: Sendable {
     case plain
     /// The client that did not own the switch before; nil when it did.
@@ -9,15 +9,15 @@ enum Purpose<Client: Hashable & Sendable>: Sendable {
     case add(AddedRequest)
 }
 
-/// Who waits for which answer. Answers carry the name of their command and nothing else, so those of one
-/// name go to who asked first.
+/// The clients that wait for answers. An answer carries the name of its command and nothing else, so it goes
+/// to the client that sent a command of that name first.
 struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
     struct Waiting: Sendable {
         /// Nil for relayd itself.
         var client: Client?
         var purpose: Purpose<Client>
         var deadline: NIODeadline
-        /// Greater than that of whatever was asked before.
+        /// Greater than the number of everything asked before.
         var number: UInt64
     }
 
@@ -36,21 +36,21 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
         if let client { counts[client, default: 0] += 1 }
     }
 
-    /// The place in the order of asking of something that is not asked of the vehicle interface.
+    /// The place, in the order of asking, of an answer that relayd gives itself.
     mutating func nextNumber() -> UInt64 {
         lastNumber &+= 1
         return lastNumber
     }
 
-    /// The place of what this client has waited for the longest.
+    /// The place of the oldest unanswered command of this client.
     func oldest(of client: Client) -> UInt64? {
         guard count(of: client) > 0 else { return nil }
         return queues.values.lazy.flatMap { $0 }.filter { $0.client == client }.map(\.number).min()
     }
 
-    /// Who asked first; nil when nobody did.
+    /// Takes out the first to have asked; nil when nobody has.
     ///
-    /// An answer may be missing. What is the same for everybody goes to a client that waits rather than to
+    /// An answer may be missing. One that is the same for everybody goes to a waiting client rather than to
     /// nobody.
     mutating func take(_ name: CommandName) -> Waiting? {
         guard var queue = queues[name], !queue.isEmpty else { return nil }
@@ -61,7 +61,7 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
         return first
     }
 
-    /// Its answers still come, and are not the next client's.
+    /// Drops a client that is gone. Its answers still come, and must not go to the next client.
     mutating func forget(_ client: Client) {
         for name in queues.keys {
             for index in queues[name, default: []].indices
@@ -72,12 +72,13 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
         counts[client] = nil
     }
 
-    /// Looked at in every read. Those of one name may all take as long, so the first is due first.
+    /// Evaluated at every read. Commands of one name have the same timeout, so the first of them is due
+    /// first.
     var nextDeadline: NIODeadline? {
         queues.values.lazy.compactMap { $0.first?.deadline }.min()
     }
 
-    /// Takes out what has waited too long.
+    /// Removes and returns the commands whose deadline has passed.
     mutating func expire(at now: NIODeadline) -> [(CommandName, Waiting)] {
         var expired: [(CommandName, Waiting)] = []
         for (name, queue) in queues where queue.contains(where: { $0.deadline <= now }) {
@@ -98,7 +99,7 @@ struct AnswerQueue<Client: Hashable & Sendable>: Sendable {
 }
 
 extension CommandName {
-    /// Whoever asks gets the same answer.
+    /// Whether the answer is the same whoever asks.
     fileprivate var isSameForAll: Bool {
         switch self {
         case .version, .deviceID, .platform, .vin, .sdMountStatus: true

@@ -1,15 +1,15 @@
 import OpenXCProtocol
 
-/// Why a message is not passed on to a vehicle interface: what it would do there besides what it says.
+/// Why a message is not passed on to a vehicle interface: the harm it would do there.
 package enum Hazard: Hashable, Sendable {
-    /// Firmware throws away all that waits in its buffer when a message does not fit in it.
+    /// Firmware discards its whole input buffer when a message does not fit in it.
     case tooLong(bytes: Int)
-    /// Firmware 8 copies the name of a diagnostic request into a buffer without a look at its length.
+    /// Firmware 8 copies the name of a diagnostic request into a buffer without checking its length.
     case longName(String)
-    /// Firmware takes a command for the one that its name begins with, and knows keys in any case.
+    /// Firmware takes a command for the known one that its name begins with, and ignores the case of keys.
     case disguised(name: String)
 
-    /// Of a message in JSON, with what separates it from the next.
+    /// The limit for a message in JSON, including the separator from the next.
     static let maximumBytes = 383
     /// The buffer has room for a NUL as well.
     static let maximumNameBytes = 9
@@ -28,7 +28,7 @@ package enum Hazard: Hashable, Sendable {
 }
 
 extension VehicleMessage {
-    /// Nil when it may go to a vehicle interface.
+    /// Nil when the message may go to a vehicle interface.
     var hazard: Hazard? {
         switch content {
         case .command(.other(let name, let object)):
@@ -43,11 +43,11 @@ extension VehicleMessage {
         return bytes > Hazard.maximumBytes ? .tooLong(bytes: bytes) : nil
     }
 
-    /// Whether firmware may find a known command in what is none.
+    /// Whether firmware may find a known command in an unknown one.
     private static func isDisguised(_ name: String, _ object: JSONFragment) -> Bool {
         let name = name.lowercased()
         if CommandName.known.contains(where: { name.hasPrefix($0.word) }) { return true }
-        // A second key, in another case or written with escapes.
+        // A second `command` key, in another case or written with escapes.
         let text = object.text.lowercased()
         return text.utf8.contains(UInt8(ascii: "\\")) || count(of: "\"command\"", in: text) != 1
     }

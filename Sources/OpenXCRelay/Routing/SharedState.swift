@@ -13,19 +13,19 @@ package enum SwitchKey: Hashable, Sendable {
     }
 }
 
-/// Who wants which switch on: off again when the last of them has left.
+/// Which clients want which switch on. A switch is turned off again when the last of them has left.
 struct SharedSwitches<Client: Hashable & Sendable>: Sendable {
     private var owners: [SwitchKey: Set<Client>] = [:]
     /// In the order in which they were first wanted.
     private(set) var owned: [SwitchKey] = []
 
-    /// - Returns: Whether the client did not own it before.
+    /// - Returns: Whether the client did not own the switch before.
     mutating func own(_ key: SwitchKey, _ client: Client) -> Bool {
         if owners[key] == nil { owned.append(key) }
         return owners[key, default: []].insert(client).inserted
     }
 
-    /// - Returns: Whether nobody else wants it on.
+    /// - Returns: Whether no other client wants it on.
     mutating func disown(_ key: SwitchKey, _ client: Client) -> Bool {
         owners[key]?.remove(client)
         guard owners[key]?.isEmpty ?? true else { return false }
@@ -33,12 +33,12 @@ struct SharedSwitches<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// - Returns: What nobody wants any more.
+    /// - Returns: The switches that no client wants on any more.
     mutating func leave(_ client: Client) -> [SwitchKey] {
         owned.filter { owners[$0]?.contains(client) == true }.filter { disown($0, client) }
     }
 
-    /// - Parameter client: nil when the vehicle interface refused what was owned already.
+    /// - Parameter client: Nil when the vehicle interface refused a switch that was owned already.
     mutating func refused(_ key: SwitchKey, _ client: Client?) {
         guard let client else { return }
         _ = disown(key, client)
@@ -52,7 +52,7 @@ struct SharedSwitches<Client: Hashable & Sendable>: Sendable {
     }
 }
 
-/// What tells one diagnostic request from another (firmware's own rule).
+/// The fields that distinguish one diagnostic request from another (firmware's own rule).
 struct DiagnosticKey: Hashable, Sendable {
     var bus: Int32
     var id: UInt32
@@ -61,7 +61,7 @@ struct DiagnosticKey: Hashable, Sendable {
 
     init(_ request: DiagnosticRequest) {
         (id, mode, pid) = (request.id, request.mode, request.pid)
-        // Firmware takes a bus that is not said for the first one.
+        // Firmware takes a request without a bus to mean the first bus.
         bus = request.bus == 0 ? 1 : request.bus
     }
 }
@@ -69,29 +69,29 @@ struct DiagnosticKey: Hashable, Sendable {
 /// A recurring request on its way to the vehicle interface.
 struct AddedRequest: Hashable, Sendable {
     var key: DiagnosticKey
-    /// Tells it from others of the same key, before and after.
+    /// Distinguishes it from earlier and later requests of the same key.
     var number: UInt64
-    /// What it took the place of.
+    /// The request that it replaces: a slower one, or one that was not answered.
     var before: DiagnosticRequest?
 }
 
-/// Who wants which diagnostic request repeated. One that several clients want is asked for once, at the
-/// pace of the fastest.
+/// The clients of each recurring diagnostic request. A request that several clients want is made once, at the
+/// rate of the fastest.
 struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
     private struct Shared: Sendable {
-        /// As the vehicle interface has it.
+        /// The request as the vehicle interface has it.
         var request: DiagnosticRequest
-        /// How often each wants it, in Hz.
+        /// The frequency that each client wants, in Hz.
         var owners: [Client: Double]
-        /// Of what was last sent to the vehicle interface.
+        /// The number of the request last sent to the vehicle interface.
         var number: UInt64
-        /// Who has wanted that faster than before; nil when nobody has.
+        /// The client that wanted the request faster than before; nil when none did.
         var faster: Client?
         /// The vehicle interface has not answered yet.
         var isUnanswered = true
-        /// It has not answered in time: nobody knows whether it has it.
+        /// The vehicle interface has not answered in time: it is unknown whether it has the request.
         var isLost = false
-        /// Owners that are answered when it does.
+        /// Owners that get an answer when the vehicle interface answers.
         var waiting: [Client] = []
     }
 
@@ -101,27 +101,28 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
 
     enum Owning {
         case new(AddedRequest)
-        /// The vehicle interface has it already, as fast.
+        /// The vehicle interface already has the request, at least as fast.
         case shared
-        /// The same, and what it says to it is not known yet.
+        /// The same, but the vehicle interface has not answered yet.
         case waits
-        /// It has a slower one, or perhaps none, which has to go first.
+        /// The vehicle interface has a slower one, or perhaps none, which has to be cancelled first.
         case faster(than: DiagnosticRequest, AddedRequest)
-        /// It has another one by the same key, the client has it already, or there are too many.
+        /// The vehicle interface has a different request of the same key, the client has it already, or there
+        /// are too many.
         case refused
     }
 
     enum Disowning {
         case lastOne
-        /// Whether the fastest has gone: then it is asked for more slowly.
+        /// The slower request to make if the fastest client has gone; nil otherwise.
         case othersLeft(Slower?)
-        /// Only others want it.
+        /// Only other clients want it.
         case foreign
-        /// Nobody has asked for it through relayd.
+        /// No client has asked for it through relayd.
         case unknown
     }
 
-    /// A request in the place of a faster one.
+    /// A request that replaces a faster one.
     struct Slower {
         var than: DiagnosticRequest
         var request: DiagnosticRequest
@@ -181,7 +182,7 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         return .othersLeft(Slower(than: before, request: known.request, added: added))
     }
 
-    /// - Returns: What nobody wants any more, and what nobody wants as fast.
+    /// - Returns: The requests that no client wants any more, and those that no client wants as fast.
     mutating func leave(_ client: Client) -> (over: [DiagnosticRequest], slower: [Slower]) {
         var (over, slower): ([DiagnosticRequest], [Slower]) = ([], [])
         for key in order {
@@ -195,7 +196,7 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         return (over, slower)
     }
 
-    /// All of them, to be sent once more.
+    /// All requests, to be sent once more.
     mutating func again() -> [(DiagnosticRequest, AddedRequest)] {
         order.compactMap { key in
             guard var known = shared[key] else { return nil }
@@ -206,13 +207,13 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         }
     }
 
-    /// What the vehicle interface has said to one of them.
+    /// Takes in the answer of the vehicle interface to a request.
     ///
-    /// - Returns: Who else is told the same, and what is to be asked for in its place.
+    /// - Returns: The other clients to give the same answer, and the request to make in its place.
     mutating func answered(
         _ added: AddedRequest, _ isTaken: Bool
     ) -> (others: [Client], again: (DiagnosticRequest, AddedRequest)?) {
-        // Something else has taken its place meanwhile.
+        // Another request has taken its place meanwhile.
         guard var known = shared[added.key], known.number == added.number else { return ([], nil) }
         let waiting = known.waiting
         known.waiting = []
@@ -225,20 +226,22 @@ struct RecurringRequests<Client: Hashable & Comparable & Sendable>: Sendable {
         guard let before = added.before, known.faster != nil,
             known.owners.keys.contains(where: { !waiting.contains($0) })
         else {
-            // The vehicle interface does not repeat it. Whoever shared it gets nothing any more, either.
+            // The vehicle interface does not repeat it, so the clients that shared it get nothing any more,
+            // either.
             drop(added.key)
             return (waiting, nil)
         }
-        // It had taken the slower one, which its owners still want.
+        // The vehicle interface had accepted the slower one, which its owners still want.
         for client in waiting { known.owners[client] = nil }
         (known.request, known.faster, known.number) = (before, nil, nextNumber())
         shared[added.key] = known
         return (waiting, (before, AddedRequest(key: added.key, number: known.number)))
     }
 
-    /// The vehicle interface has said nothing in time. Who wants the same next has it asked again.
+    /// The vehicle interface has not answered in time. The next client that wants the same request triggers a
+    /// new one.
     ///
-    /// - Returns: Who else waits for that.
+    /// - Returns: The other clients that wait for the answer.
     mutating func unanswered(_ added: AddedRequest) -> [Client] {
         guard var known = shared[added.key], known.number == added.number else { return [] }
         let waiting = known.waiting

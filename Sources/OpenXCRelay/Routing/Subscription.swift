@@ -1,18 +1,18 @@
 package import NIOCore
 package import OpenXCProtocol
 
-/// Which of a vehicle's messages a client wants. Answers to its own commands it gets in any case.
+/// The messages of a vehicle that a client wants. It gets answers to its own commands in any case.
 package struct Subscription: Hashable, Sendable {
     /// Signals; empty for all, or for none where buses or identifiers are selected.
     package var names: [String] = []
     /// CAN and diagnostic messages of these buses; empty for all, or for none of CAN where only signals
     /// are selected.
     package var buses: [Int] = []
-    /// The same with these identifiers.
+    /// CAN and diagnostic messages with these identifiers; the same rule for an empty list.
     package var ids: [IdentifierRange] = []
-    /// Only what differs from the message of the same signal before.
+    /// Only messages that differ from the previous message of the same signal.
     package var onChange = false
-    /// Messages of one signal in a second at most; 0 for all. The last one is delayed and not left out.
+    /// Maximum messages of one signal per second; 0 for no limit. The last one is delayed, not dropped.
     package var maximumRate = 0
 
     package static let everything = Subscription()
@@ -20,9 +20,9 @@ package struct Subscription: Hashable, Sendable {
     package init() {}
 }
 
-/// A subscription at work: remembers what it has let through.
+/// Applies a subscription and remembers the messages that it has let through.
 package struct SubscriptionFilter: Sendable {
-    /// Signals remembered. Beyond, the oldest memory is given up as a whole: a vehicle has some dozen
+    /// Signals remembered. Beyond that number, the filter forgets all of them: a vehicle has some dozen
     /// signals and some hundred identifiers.
     static let maximumSignals = 4096
 
@@ -32,10 +32,10 @@ package struct SubscriptionFilter: Sendable {
     private let wantsCAN: Bool
     private let interval: TimeAmount
     private var seen: [Signal: Latest] = [:]
-    /// What the client has asked for itself, the oldest first.
+    /// The client's own requests, the oldest first.
     private var asked: [DiagnosticRequest] = []
     static let maximumAsked = 64
-    /// Of whoever is there (ISO 15765-4).
+    /// The identifier that addresses every module (ISO 15765-4).
     private static let functionalID: UInt32 = 0x7DF
 
     /// What counts as the same signal.
@@ -49,11 +49,11 @@ package struct SubscriptionFilter: Sendable {
     private struct Latest: Sendable {
         var content: VehicleMessage.Content
         var at: NIODeadline
-        /// What came too soon after it, without what came in between.
+        /// The last message that came too soon after it; those in between are dropped.
         var delayed: VehicleMessage?
     }
 
-    /// Signals with something delayed, in the order in which it is due.
+    /// Signals with a delayed message, in the order in which they are due.
     private var late: [Signal] = []
 
     package init(_ subscription: Subscription) {
@@ -72,7 +72,7 @@ package struct SubscriptionFilter: Sendable {
     /// Whether everything passes.
     package var isOpen: Bool { subscription == .everything }
 
-    /// The client asks for it, and gets what is answered whatever it has subscribed to.
+    /// Notes that the client makes this request, and gets the answers whatever it has subscribed to.
     package mutating func asks(for request: DiagnosticRequest) {
         guard !isOpen, !asked.contains(request) else { return }
         if asked.count == Self.maximumAsked { asked.removeFirst() }
@@ -86,10 +86,10 @@ package struct SubscriptionFilter: Sendable {
         }
     }
 
-    /// Lets the message through, remembers it for later, or leaves it out. Diagnostic messages are thinned by
-    /// nothing: each is an answer.
+    /// Lets the message through, keeps it for later, or drops it. Diagnostic messages are not thinned out:
+    /// each is an answer.
     ///
-    /// - Returns: Whether the client gets it now.
+    /// - Returns: Whether the client gets the message now.
     package mutating func pass(_ message: VehicleMessage, at now: NIODeadline) -> Bool {
         if isOpen { return true }
         let signal: Signal
@@ -114,12 +114,12 @@ package struct SubscriptionFilter: Sendable {
         return passThinned(message, of: signal, at: now)
     }
 
-    /// When `takeDue` has something.
+    /// When `takeDue` next has a message.
     package var nextDeadline: NIODeadline? {
         late.first.flatMap { seen[$0] }.map { $0.at + interval }
     }
 
-    /// The messages whose signals have rested since: the client gets the state that they ended in.
+    /// The delayed messages that are due: the client gets the last state of each signal.
     package mutating func takeDue(at now: NIODeadline) -> [VehicleMessage] {
         var due: [VehicleMessage] = []
         while let deadline = nextDeadline, deadline <= now {
@@ -136,13 +136,13 @@ package struct SubscriptionFilter: Sendable {
             && (subscription.ids.isEmpty || subscription.ids.contains { $0.contains(id) })
     }
 
-    /// Lets through what is new and does not come too soon.
+    /// Lets a message through if it is new and does not come too soon.
     private mutating func passThinned(
         _ message: VehicleMessage, of signal: Signal, at now: NIODeadline
     ) -> Bool {
         if let latest = seen[signal] {
             if subscription.onChange, latest.content == message.content {
-                // It is again as the client knows it.
+                // The signal is back to the value that the client knows.
                 delay(nil, of: signal)
                 return false
             }
@@ -162,7 +162,7 @@ package struct SubscriptionFilter: Sendable {
     private mutating func delay(_ message: VehicleMessage?, of signal: Signal) {
         guard let latest = seen[signal] else { return }
         if latest.delayed == nil, message != nil {
-            // Those that passed earlier are due earlier; few are between.
+            // Signals that passed earlier are due earlier; few lie in between.
             let place =
                 late.lastIndex { (seen[$0]?.at ?? latest.at) <= latest.at }.map { $0 + 1 } ?? 0
             late.insert(signal, at: place)

@@ -9,38 +9,38 @@ package import OpenXCProtocol
 /// answers go to the client that asked, in the order of asking; a request that several clients share is made
 /// once, and withdrawn when the last of them has left.
 ///
-/// Values only, generic over what a client is; `OpenXCLanguage` carries out what it says.
+/// Values only, generic over the client type; `OpenXCLanguage` carries out its actions.
 package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable {
-    /// What is to be done, in this order.
+    /// An action to carry out, in the order given.
     package enum Action: Hashable, Sendable {
         case toVehicle(VehicleMessage)
         case toClient(Client, VehicleMessage)
-        /// What this client hears from here on has this form.
+        /// From here on, messages to this client have this form.
         case setFormat(Client, PayloadFormat)
         case note(Note<Client>)
     }
 
-    /// Who gets a message of the vehicle interface.
+    /// The receivers of a message from the vehicle interface.
     package enum Destination: Hashable, Sendable {
         /// Every client whose subscription it fits.
         case all
         case client(Client)
-        /// It was for the router itself, or for a client that is gone.
+        /// The message was for the router itself, or for a client that is gone.
         case nobody
     }
 
-    /// How long an answer may take before it is nobody's any more. A VIN may have to be asked of the
-    /// vehicle first; clients wait for 0.3 to 2 s.
+    /// How long an answer may take before it is given up. The vehicle interface may have to ask the vehicle
+    /// for a VIN; clients wait for 0.3 to 2 s.
     package static var answerTimeout: TimeAmount { .seconds(3) }
     package static var vinTimeout: TimeAmount { .seconds(10) }
-    /// Unanswered commands of one client.
+    /// Maximum unanswered commands of one client.
     package static var maximumPending: Int { 32 }
-    /// What firmware keeps at once.
+    /// Maximum recurring requests that firmware keeps at once.
     package static var maximumRecurring: Int { 20 }
-    /// Firmware refuses more often, in Hz.
+    /// Firmware refuses higher frequencies, in Hz.
     package static var maximumFrequency: Double { 10 }
-    /// How long an answer of relayd's own is kept back behind answers of the vehicle interface to what the
-    /// client has asked before. Clients that count answers need the order; none waits less than 300 ms.
+    /// How long relayd's own answer is held back behind the vehicle interface's answers to the client's
+    /// earlier commands. Clients that count answers need the order; none waits less than 300 ms.
     package static var patience: TimeAmount { .milliseconds(200) }
 
     private let answerTimeout: TimeAmount
@@ -49,7 +49,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
     private var waiting = AnswerQueue<Client>()
     private var switches = SharedSwitches<Client>()
     private var recurring = RecurringRequests<Client>()
-    /// Answers of relayd's own, in the order of asking.
+    /// relayd's own answers, in the order of asking.
     private var held: [Client: [Held]] = [:]
 
     private struct Held: Sendable {
@@ -58,7 +58,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         var actions: [Action]
     }
 
-    /// - Parameter answerTimeout: Of all commands but the VIN, which has its own.
+    /// - Parameter answerTimeout: The timeout of all commands but the VIN, which has its own.
     package init(answerTimeout: TimeAmount = Self.answerTimeout) {
         self.answerTimeout = answerTimeout
     }
@@ -69,7 +69,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         self.permissions[client] = permissions
     }
 
-    /// What a client may write from here on.
+    /// Sets what a client may write from here on.
     package mutating func permit(_ client: Client, _ permissions: WritePermissions) {
         if self.permissions[client] != nil { self.permissions[client] = permissions }
     }
@@ -92,10 +92,10 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         return actions
     }
 
-    /// A vehicle interface that comes back knows nothing of what it was asked before.
+    /// A vehicle interface that comes back remembers nothing that it was asked before.
     package mutating func linkOpened(at now: NIODeadline) -> [Action] {
         isUp = true
-        // Of whatever was asked in a form that it did not understand, nothing comes.
+        // Commands sent in a form that it did not understand get no answer.
         waiting = AnswerQueue()
         var actions: [Action] = []
         for key in switches.owned {
@@ -107,7 +107,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         return actions + release(at: now)
     }
 
-    /// - Returns: Answers that waited behind some that do not come any more.
+    /// - Returns: The held answers, now that those of the vehicle interface no longer come.
     package mutating func linkClosed(at now: NIODeadline) -> [Action] {
         isUp = false
         waiting = AnswerQueue()
@@ -116,9 +116,9 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
 
     // MARK: - Vehicle interface → clients
 
-    /// What a message of the vehicle interface means.
+    /// How a message of the vehicle interface is to be delivered.
     package struct Delivery: Hashable, Sendable {
-        /// To be done before anybody gets it.
+        /// To be done before the message is delivered.
         package var before: [Action] = []
         package var destination: Destination
         /// To be done afterwards.
@@ -131,7 +131,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         switch message.content {
         case .measurement, .can, .diagnostic: return Delivery(destination: .all)
         case .response(let response): return receiveFromVehicle(response, now)
-        // Clients know no such objects, and some stop reading at one.
+        // Clients do not know such objects, and some stop reading at one.
         case .command, .header, .unknown: return Delivery(destination: .nobody)
         }
     }
@@ -143,11 +143,11 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         var delivery = Delivery(destination: .nobody)
         if let client = asked.client, permissions[client] != nil {
             delivery.destination = .client(client)
-            // What the client has asked before, and what is still without an answer, gets none.
+            // The client's earlier commands that are still unanswered get no answer any more.
             delivery.before = release(to: client, before: asked.number, at: now)
         }
         settle(asked.purpose, response, now, &delivery.after)
-        // Nobody else waits for less than before.
+        // No other client's oldest command has changed.
         if let client = asked.client {
             let oldest = waiting.oldest(of: client) ?? .max
             delivery.after += release(to: client, before: oldest, at: now)
@@ -155,7 +155,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         return delivery
     }
 
-    /// What was asked for did not come about: then nobody owns it.
+    /// Takes back what the vehicle interface has refused, and answers the clients that share a request.
     private mutating func settle(
         _ purpose: Purpose<Client>, _ response: CommandResponse, _ now: NIODeadline,
         _ actions: inout [Action]
@@ -205,17 +205,18 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         _ actions: inout [Action]
     ) {
         guard isUp || command.isForRelayd else {
-            // No answer, as from a vehicle interface that is not there.
+            // No answer, just as without a vehicle interface.
             actions.append(.note(.nobodyThere(client, message)))
             return
         }
-        // Also of what relayd answers itself: it may have to wait for answers of the vehicle interface.
+        // This limit includes relayd's own answers, which may have to wait for those of the vehicle
+        // interface.
         guard waiting.count(of: client) + (held[client]?.count ?? 0) < Self.maximumPending else {
             actions.append(.note(.tooManyCommands(client, message)))
             return
         }
         if case .payloadFormat(let format) = command {
-            // In the old form, as a vehicle interface does it.
+            // The answer is in the old form, as a vehicle interface gives it.
             let response = CommandResponse(.payloadFormat, status: true)
             say(
                 [
@@ -240,7 +241,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         }
     }
 
-    /// Switching on is asked for each time: the answer says whether there is such a bus.
+    /// Sends each command that turns a switch on, even if it is on: the answer tells whether there is such a
+    /// bus.
     private mutating func turn(
         _ key: SwitchKey, _ isOn: Bool, _ client: Client, _ now: NIODeadline,
         _ actions: inout [Action]
@@ -253,7 +255,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         } else if switches.disown(key, client) {
             ask(key.command(isOn: false), for: client, .plain, now, &actions)
         } else {
-            // Others want it on.
+            // Other clients want it on.
             answer(client, key.command(isOn: false).name, true, now, &actions)
         }
     }
@@ -262,7 +264,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         _ request: DiagnosticRequest, _ client: Client, _ now: NIODeadline,
         _ actions: inout [Action]
     ) {
-        // What firmware refuses must not take the place of what it has.
+        // A request that firmware refuses must not replace one that it has.
         guard request.frequency <= Self.maximumFrequency else {
             return answer(client, .diagnosticRequest, false, now, &actions)
         }
@@ -270,7 +272,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         case .new(let added):
             ask(.diagnosticRequest(.add, request), for: client, .add(added), now, &actions)
         case .faster(let before, let added):
-            // A vehicle interface refuses a second one beside the first.
+            // A vehicle interface refuses a second request beside the first.
             ask(.diagnosticRequest(.cancel, before), for: nil, .plain, now, &actions)
             var request = request
             request.frequency = max(request.frequency, before.frequency)
@@ -295,7 +297,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         }
     }
 
-    /// The fastest has gone. A vehicle interface knows no other way to change a request.
+    /// Replaces a request whose fastest client has gone. A vehicle interface has no other way to change one.
     private mutating func slowDown(
         _ slower: RecurringRequests<Client>.Slower, _ now: NIODeadline, _ actions: inout [Action]
     ) {
@@ -323,8 +325,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         say([.toClient(client, response)], to: client, now, &actions)
     }
 
-    /// Once the client has the answers to what it has asked before: a vehicle interface answers in the order
-    /// of asking.
+    /// Sends answers once the client has those to its earlier commands: a vehicle interface answers in the
+    /// order of asking.
     private mutating func say(
         _ words: [Action], to client: Client, _ now: NIODeadline, _ actions: inout [Action]
     ) {
@@ -336,7 +338,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
             Held(number: waiting.nextNumber(), deadline: now + Self.patience, actions: words))
     }
 
-    /// What nothing keeps back any more, for all clients.
+    /// The held answers of all clients that nothing holds back any more.
     private mutating func release(at now: NIODeadline) -> [Action] {
         guard !held.isEmpty else { return [] }
         return held.keys.sorted().flatMap { client in
@@ -357,7 +359,8 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
 
     // MARK: - Questions of relayd's own
 
-    /// Asks for itself; `receiveFromVehicle` says `nobody` to the answer, which the caller has seen.
+    /// Asks on relayd's own behalf. For the answer, `receiveFromVehicle` returns `nobody`: the caller has
+    /// seen it.
     package mutating func ask(_ command: Command, at now: NIODeadline) -> [Action] {
         var actions: [Action] = []
         guard isUp else { return actions }
@@ -373,7 +376,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         return answers.map { min($0, next) } ?? next
     }
 
-    /// Answers that have not come belong to nobody any more.
+    /// Gives up answers that have not come in time.
     package mutating func advance(to now: NIODeadline) -> [Action] {
         var actions: [Action] = []
         for (name, asked) in waiting.expire(at: now) {
@@ -384,7 +387,7 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
         return actions + release(at: now)
     }
 
-    /// Clients and requests at the moment, for status.
+    /// The recurring requests, switches and permissions at the moment, for status.
     package var recurringRequests: [DiagnosticRequest] { recurring.all }
     package var recurringOwners: [(request: DiagnosticRequest, owners: [Client])] {
         recurring.all.map { ($0, recurring.owners(of: $0).sorted()) }
@@ -398,26 +401,26 @@ package struct VehicleRouter<Client: Hashable & Comparable & Sendable>: Sendable
 }
 
 extension Command {
-    /// Whether relayd answers it, also while no vehicle interface is there.
+    /// Whether relayd answers the command itself, even without a vehicle interface.
     fileprivate var isForRelayd: Bool {
         if case .payloadFormat = self { true } else { false }
     }
 }
 
-/// What happened that somebody may want to read.
+/// An event to report.
 package enum Note<Client: Hashable & Sendable>: Hashable, Sendable {
     /// Something was written to the vehicle.
     case written(Client, VehicleMessage)
-    /// Something was to be written, and the client may not.
+    /// A client tried to write something that it may not write.
     case writeRefused(Client, VehicleMessage)
     /// No vehicle interface is connected.
     case nobodyThere(Client, VehicleMessage)
     /// The client has too many commands without an answer.
     case tooManyCommands(Client, VehicleMessage)
-    /// Nothing that a vehicle interface takes.
+    /// The message is nothing that a vehicle interface takes.
     case notForVehicle(Client, VehicleMessage)
     /// The vehicle interface has not answered in time.
     case unanswered(Client, CommandName)
-    /// A vehicle interface would come to harm, or other clients.
+    /// The message would harm the vehicle interface or other clients.
     case unsafe(Client, VehicleMessage, Hazard)
 }

@@ -1,7 +1,7 @@
 import OpenXCProtocol
 
-/// What a client may write to the vehicle. Nothing by default: a write is not acknowledged, and may move
-/// a car.
+/// What a client may write to the vehicle. Nothing by default: a write is not acknowledged, and may move a
+/// car.
 package struct WritePermissions: Hashable, Sendable {
     package var rules: [WriteRule]
 
@@ -20,21 +20,21 @@ package struct WritePermissions: Hashable, Sendable {
 /// `name:horn`.
 package struct WriteRule: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: Hashable, Sendable {
-        /// A bus of nil is any, also the one that is not named.
+        /// A bus of nil means any bus, including an unnamed one.
         case can(bus: Int32?, ids: IdentifierRange)
-        /// Nil is any.
+        /// Nil means any name.
         case name(String?)
     }
 
     private let kind: Kind
-    /// As it was written.
+    /// The text as it was configured.
     package let description: String
 
     package static let expected =
         "can, can:BUS, can:BUS:ID, can:BUS:FIRST-LAST, name or name:SIGNAL, "
         + "such as can:1:0x7e0 or name:horn"
 
-    /// Nil for a text that is no rule; `expected` says what one looks like.
+    /// Nil for a text that is not a rule; `expected` says what one looks like.
     package init?(_ text: String) {
         description = text
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -66,7 +66,7 @@ package struct WriteRule: Hashable, Sendable, CustomStringConvertible {
 /// Identifiers of a CAN bus: `0x7e8`, `2024` or `0x700-0x7ff`.
 package struct IdentifierRange: Hashable, Sendable, CustomStringConvertible {
     private let range: ClosedRange<UInt32>
-    /// As it was written.
+    /// The text as it was configured.
     package let description: String
 
     package static let expected = "an identifier or a range of them, such as 0x7e8 or 0x700-0x7ff"

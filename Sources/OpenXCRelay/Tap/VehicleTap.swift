@@ -1,12 +1,12 @@
-// What leaves the way of a message: made by `OpenXCLanguage` on the hub's loop, taken by one reader
-// elsewhere. The sibling of `FrameTap`, which carries SDL frames.
+// A side path for messages: filled by `OpenXCLanguage` on the hub's loop, read by one reader elsewhere. The
+// sibling of `FrameTap`, which carries SDL frames.
 
 package import NIOCore
 package import OpenXCProtocol
 package import RelayCore
 import Synchronization
 
-/// Something that was said on the link or by a client, or that happened to them.
+/// A message on the link or of a client, or an event that concerns them.
 package struct VehicleItem: Sendable {
     package typealias Heard = (
         message: VehicleMessage, destination: VehicleRouter<AppID>.Destination,
@@ -14,9 +14,9 @@ package struct VehicleItem: Sendable {
     )
 
     package enum Content: Sendable {
-        /// What one read of the link has brought, each message with who gets it and as it came.
+        /// The messages of one read of the link, each with its destination and as it came.
         case heard([Heard])
-        /// Went to the vehicle interface; for nil relayd itself wanted it.
+        /// Sent to the vehicle interface; by nil if relayd itself wanted it.
         case sent(VehicleMessage, by: AppID?)
         /// relayd's own answer to a client.
         case answered(VehicleMessage, AppID)
@@ -24,14 +24,14 @@ package struct VehicleItem: Sendable {
         /// - Parameter address: As configured.
         case linkOpened(address: String)
         case linkClosed(reason: String)
-        /// The reader was too slow: so many messages passed unseen.
+        /// The reader was too slow and missed so many messages.
         case missed(messages: Int)
     }
 
     package var content: Content
     /// When the read that brought it was made.
     package var time: WallTime
-    /// The same by a clock that nobody can set.
+    /// The same time by the monotonic clock.
     package var steady: NIODeadline
 
     package init(_ content: Content, at time: WallTime, steady: NIODeadline) {
@@ -49,22 +49,23 @@ package struct VehicleItem: Sendable {
     }
 }
 
-/// A bounded queue between the hub and whoever looks at the messages. The hub never waits: what does
-/// not fit passes unseen and is counted, and the reader is told; of what the link did meanwhile it is told the
-/// last. Nothing is decoded for it: the messages are the ones that the hub has made for the clients. How they
-/// looked on the wire is copied once a read.
+/// A bounded queue between the hub and the reader of the messages. The hub never waits: messages that do not
+/// fit are not queued, only counted, and the reader is told. Of the link's events meanwhile, it is told the last.
+/// Nothing is decoded for the tap: the messages are those that the hub has made for the clients. Their bytes
+/// on the wire are copied once per read.
 ///
-/// Not a `TapQueue`: that carries views of frames whose storage is lent and given back, to recordings that the
+/// Not a `TapQueue`: that carries views of frames whose storage is lent and returned, to recordings that the
 /// hub waits for.
 package final class VehicleTap: Sendable {
     fileprivate struct State {
         var items: [VehicleItem] = []
         var bytes = 0
-        /// Given to the reader, which still works on them.
+        /// Bytes given to the reader, which still works on them.
         var takenBytes = 0
         var missed = 0
         var totalMissed: UInt64 = 0
-        /// What did not fit and must be told all the same: how the link ended last, and that it was opened since.
+        /// Events that did not fit and must be told all the same: the last end of the link, and its opening
+        /// since.
         var linkClosed: VehicleItem?
         var linkOpened: VehicleItem?
         var isFinished = false
@@ -75,20 +76,20 @@ package final class VehicleTap: Sendable {
     private let state = Mutex(State())
     /// Bytes that the queue may hold (`limits.tap_queue`).
     package let maximumBytes: Int
-    /// What a message occupies besides its text.
+    /// Bytes that a message occupies besides its text.
     static let overheadBytes = 256
-    /// Nobody reads a log any faster; waking a reader costs more than a message.
+    /// Delay before the reader is woken: nobody reads a log faster, and waking costs more than a message.
     static let delay = TimeAmount.milliseconds(10)
 
     package init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }
 
-    /// Messages that went past the reader unseen since the tap was made.
+    /// Messages that the reader has missed since the tap was made.
     package var missedMessages: UInt64 { state.withLock(\.totalMissed) }
 
-    /// - Parameter bytes: Of the messages on the wire.
-    /// - Returns: Whether `handOver` is to be called in a moment: it is the first item since the last.
+    /// - Parameter bytes: The size of the messages on the wire.
+    /// - Returns: Whether `handOver` is to be called in a moment: this is the first item since the last call.
     func record(_ item: VehicleItem, bytes: Int) -> Bool {
         state.withLock { state in
             guard !state.isFinished else { return false }
@@ -115,7 +116,7 @@ package final class VehicleTap: Sendable {
         waiter?.resume()
     }
 
-    /// No more will come; what is queued can still be taken.
+    /// Ends the queue; items still queued can be taken.
     package func finish() {
         let waiter = state.withLock { state in
             state.isFinished = true
@@ -124,7 +125,7 @@ package final class VehicleTap: Sendable {
         waiter?.resume()
     }
 
-    /// Everything queued, waiting for something if there is nothing; nil at the end.
+    /// Everything queued; waits for an item if there is none. Nil at the end.
     package func next() async -> [VehicleItem]? {
         while true {
             let (items, isFinished) = state.withLock { state in
@@ -150,7 +151,7 @@ package final class VehicleTap: Sendable {
 }
 
 extension VehicleTap.State {
-    /// Whether something did not fit that has not been told yet.
+    /// Whether the reader has yet to be told of something that did not fit.
     fileprivate var isOwing: Bool { missed > 0 || linkClosed != nil || linkOpened != nil }
 
     fileprivate mutating func miss(_ item: VehicleItem) {

@@ -2,8 +2,8 @@ import NIOCore
 import OpenXCProtocol
 import RelayCore
 
-/// Puts what happens on the hub's loop into the tap, and has the reader woken soon. Costs an append
-/// under a lock; nothing when there is no tap.
+/// Puts the events of the hub's loop into the tap, and has the reader woken soon. Costs an append under a
+/// lock; nothing when there is no tap.
 struct VehicleTapWriter {
     private unowned let hub: Switchboard
     private let tap: VehicleTap?
@@ -13,10 +13,10 @@ struct VehicleTapWriter {
         self.tap = tap
     }
 
-    /// Whether there is any use in collecting something for it.
+    /// Whether there is a tap to collect items for.
     var isWanted: Bool { tap != nil }
 
-    /// What the vehicle interface has said, up to here; the list is empty afterwards.
+    /// Records the messages heard from the vehicle interface so far, and empties the list.
     func record(_ heard: inout [VehicleItem.Heard]) {
         guard !heard.isEmpty else { return }
         record(.heard(heard), bytes: heard.reduce(0) { $0 + $1.wire.count })
@@ -28,7 +28,7 @@ struct VehicleTapWriter {
         record(content(), bytes: 0)
     }
 
-    /// - Parameter bytes: Of the messages on the wire, as far as they have any.
+    /// - Parameter bytes: The size of the messages on the wire, as far as they have one.
     private func record(_ content: VehicleItem.Content, bytes: Int) {
         guard let tap else { return }
         let item = VehicleItem(content, at: hub.time, steady: hub.now)

@@ -1,21 +1,21 @@
 import NIOCore
 
-/// Decides about new connections of apps before anything is read from them: by network, by rate, by
-/// number. Asked by `AppGate`.
+/// Decides about new connections of apps before anything is read from them: by network, by rate, by number.
+/// Used by `AppGate`.
 struct AppAdmission {
     enum Decision: Hashable {
-        /// It becomes an app.
+        /// The connection becomes an app.
         case admit
-        /// It is one too many: its first StartService is answered with a refusal.
+        /// One connection too many: its first StartService is answered with a refusal.
         case surplus
-        /// It is closed without a word, but not without a line in the log.
+        /// The connection is closed without a word, but not without a line in the log.
         case refuse(Refusal)
     }
 
     enum Refusal: Hashable {
         case notAllowed
         case tooFast
-        /// Even for a refusal in words there are too many.
+        /// Too many even for a refusal in words.
         case tooMany
     }
 
@@ -32,7 +32,7 @@ struct AppAdmission {
         maximumSurplus = configuration.maximumSurplus
     }
 
-    /// Decides by these from the next connection on; those that are there stay.
+    /// Applies from the next connection on; existing connections stay.
     mutating func reconfigure(_ configuration: RelayConfiguration) {
         maximumApps = configuration.maximumApps
         networks = configuration.allowedNetworks
@@ -40,11 +40,11 @@ struct AppAdmission {
         maximumSurplus = configuration.maximumSurplus
     }
 
-    /// A thousand: a whole bench that comes at once hears why. They stay some seconds at most and
-    /// take about 4 KiB each.
+    /// A thousand, so that a whole bench that connects at once is told why. Such connections stay some
+    /// seconds at most and take about 4 KiB each.
     static let defaultMaximumSurplus = 1000
 
-    /// - Parameter peer: nil for what has no IP address and comes from this machine.
+    /// - Parameter peer: nil for a peer without an IP address, which is on this machine.
     mutating func decide(
         about peer: PeerAddress?, apps: Int, surplus: Int, at now: NIODeadline
     ) -> Decision {
@@ -61,13 +61,13 @@ struct AppAdmission {
 
 /// A token bucket for each address that connects.
 struct ConnectionRate {
-    /// Connections of this many seconds may come at once: a bench of 300 apps that reconnects, and
-    /// again, is not a flood.
+    /// Connections worth this many seconds may come at once: a bench of 300 apps that reconnects twice is not
+    /// a flood.
     static let burstSeconds = 20
-    /// Addresses remembered. More are not told apart from newcomers; a bench has some dozen.
+    /// Addresses remembered. The others count as newcomers; a bench has some dozen.
     static let maximumAddresses = 1024
 
-    /// Tokens an address gets in a second; buckets keep what they have.
+    /// Tokens an address gets per second; existing buckets keep what they have.
     var perSecond: Int
     private var buckets: [PeerAddress: Bucket] = [:]
 
@@ -105,7 +105,7 @@ struct ConnectionRate {
         return min(bucket.tokens + seconds * Double(perSecond), capacity)
     }
 
-    /// Makes room: full buckets say nothing, and of the others a quarter goes, the fullest.
+    /// Makes room: drops full buckets, which say nothing, and then the fullest quarter if need be.
     private mutating func forget(at now: NIODeadline) {
         buckets = buckets.filter { tokens(of: $0.value, at: now) < capacity }
         guard buckets.count >= Self.maximumAddresses else { return }

@@ -1,10 +1,10 @@
 import Glibc
 package import NIOCore
 
-/// One app's connection, whatever language is spoken on it: its socket, its pauses, its queue and
-/// its end. Lives on the link's event loop; owned by its channel and the hub.
+/// One app's connection, whatever language is spoken on it: its socket, its pauses, its queue and its end.
+/// Lives on the link's event loop; owned by its channel and the hub.
 ///
-/// Holds its socket's reads while the app is paused, so that back pressure reaches the app's own TCP
+/// Holds back reads from its socket while the app is paused, so that back pressure reaches the app's own TCP
 /// window, and closes so that the last words arrive. Its reader decides what its bytes mean.
 package final class AppConnection: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
@@ -12,24 +12,24 @@ package final class AppConnection: ChannelInboundHandler {
 
     package let id: AppID
     package let peer: String
-    /// Where it came in, as the configuration names it; empty for a socket of systemd's.
+    /// Where the connection came in, as the configuration names it; empty for a systemd socket.
     package let entrance: String
     package let connectedAt: WallTime
     package var counters = TrafficCounters()
     package private(set) var closeReason: CloseReason?
     /// Units that were refused.
     package var refusals: UInt64 = 0
-    /// Why its latest unit was refused, if nothing else has gone wrong since. Put into words when
-    /// somebody asks: an app may send thousands of such units a second.
+    /// Why its latest unit was refused, if nothing else has gone wrong since. Put into words only on demand:
+    /// an app may send thousands of such units a second.
     package var latestRefusal: DropReason?
     private var problem: String?
-    /// Written to since the last flush.
+    /// Whether anything was written since the last flush.
     var needsFlush = false
-    /// What has not been handed to the channel yet.
+    /// Units that have not been handed to the channel yet.
     private var run = WriteRun()
 
     private unowned let hub: Switchboard
-    /// From the begin of the connection to its end.
+    /// Set from the start of the connection to its end.
     private var reader: (any AppReader)?
     private let lingering: LingeringClose
     private var pauses: Pauses = []
@@ -37,7 +37,7 @@ package final class AppConnection: ChannelInboundHandler {
     private var silence: Scheduled<Void>?
     private var isReadHeld = false
     private var isPumping = false
-    /// Its socket did not take all of what was flushed last.
+    /// Whether its socket did not take all of the last flush.
     private var isBehind = false
     /// The connection is closed, or about to be; units that came before are still passed on.
     private var hasEnded = false
@@ -49,7 +49,7 @@ package final class AppConnection: ChannelInboundHandler {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// Too many of its bytes wait for the link.
         package static let link = Self(rawValue: 1)
-        /// It nears the rate that the accessory stands.
+        /// The app nears the rate that the accessory tolerates.
         package static let rate = Self(rawValue: 2)
         /// A sink of the tap that may miss nothing is full.
         package static let tap = Self(rawValue: 4)
@@ -89,7 +89,7 @@ package final class AppConnection: ChannelInboundHandler {
             }
         }
         let reader = hub.connected(self)
-        // It may have been sent away again.
+        // The app may already have been sent away.
         if self.context != nil { self.reader = reader }
     }
 
@@ -101,7 +101,7 @@ package final class AppConnection: ChannelInboundHandler {
         pump()
         leave()
         hub.endRead()
-        // Nobody waits for it to read any more.
+        // Nothing waits for the app to read any more.
         if self.context != nil { hub.tookAll(self) }
     }
 
@@ -113,7 +113,7 @@ package final class AppConnection: ChannelInboundHandler {
         silence = nil
     }
 
-    /// After the last unit; the end itself may come while units are being passed on.
+    /// Leaves after the last unit; the connection may end while units are being passed on.
     private func leave() {
         guard hasEnded, !isPumping, pauses.isEmpty, context != nil else { return }
         context = nil
@@ -135,7 +135,7 @@ package final class AppConnection: ChannelInboundHandler {
             pauses = []
             return leave()
         }
-        // Never behind what a head unit has said.
+        // Never after anything that a head unit has said.
         if counters.framesOut == 0, let words = reason.lastWords(dashboard: hub.dashboardURL) {
             context.write(wrapOutboundOut(words), promise: nil)
         }
@@ -154,15 +154,16 @@ package final class AppConnection: ChannelInboundHandler {
 
     // MARK: App → link
 
-    /// Has a read bring no more than this. All units of a read are passed on before anything else happens on the
-    /// loop; a language whose units are small, and cost more than a frame, asks for less than there is.
+    /// Limits a read to this many bytes. All units of a read are passed on before anything else happens on
+    /// the loop, so a language whose units are small, and cost more than a frame, asks for less than there
+    /// is.
     package func readPieces(of bytes: Int) {
         let allocator = FixedSizeRecvByteBufferAllocator(capacity: bytes)
         try? context?.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes after the last words is thrown away.
+        // Anything after the last words is thrown away.
         guard closeReason == nil else { return }
         hub.beginRead()
         reader?.received(unwrapInboundIn(data))
@@ -191,17 +192,17 @@ package final class AppConnection: ChannelInboundHandler {
         leave()
     }
 
-    /// Neither paused nor closed.
+    /// Whether the app is neither paused nor closed.
     package var mayGoOn: Bool { pauses.isEmpty && closeReason == nil }
 
-    /// An app that is gone need not wait for the link: what it said last goes before its farewell.
+    /// Pauses the app. An app that is gone need not wait for the link: its last words go before its farewell.
     package func pause(_ reason: Pauses) {
         guard !hasEnded || reason == .rate else { return }
         pauses.insert(reason)
         reader?.stops()
     }
 
-    /// Goes on with what was read before the pause, then with reading.
+    /// Continues with what was read before the pause, then with reading.
     package func resume(_ reason: Pauses) {
         guard pauses.contains(reason) else { return }
         pauses.remove(reason)
@@ -222,7 +223,7 @@ package final class AppConnection: ChannelInboundHandler {
 
     // MARK: Link → app
 
-    /// - Parameter unit: A whole one. What lies behind the one before in the same read leaves with it.
+    /// - Parameter unit: A whole unit. Units that were adjacent in the same read leave in one write.
     @inline(__always)
     func send(_ unit: ByteBuffer) {
         counters.sent(unit.readableBytes)
@@ -230,12 +231,12 @@ package final class AppConnection: ChannelInboundHandler {
         if let before = run.add(unit) { context?.write(wrapOutboundOut(before), promise: nil) }
     }
 
-    /// Writes what `send` has kept for its neighbours.
+    /// Writes the units that `send` has kept to join with their neighbours.
     func writeRun() {
         if let last = run.take() { context?.write(wrapOutboundOut(last), promise: nil) }
     }
 
-    /// Offers all of it to the socket. May find that the app is gone.
+    /// Offers everything queued to the socket. May find that the app is gone.
     package func flush() {
         guard let context else { return }
         writeRun()
@@ -243,10 +244,10 @@ package final class AppConnection: ChannelInboundHandler {
         isBehind = queuedBytes > 0
     }
 
-    /// The socket takes no more for now.
+    /// Whether the socket takes no more for now.
     package var isBlocked: Bool { !hasEnded && (context.map { !$0.channel.isWritable } ?? false) }
 
-    /// What there is to say of its reading.
+    /// How far the app has read.
     var readingProgress: SlowAppPolicy<AppConnection>.ReadingProgress {
         let queued = queuedBytes
         return .init(queued: queued, taken: counters.bytesOut &- UInt64(max(queued, 0)))

@@ -2,8 +2,8 @@ import Glibc
 import Logging
 import NIOCore
 
-/// Makes connections apps, and tells those for which there is no place why. Everything here is called
-/// on the hub's loop.
+/// Turns connections into apps, and tells those for which there is no room why. Everything here is called on
+/// the hub's loop.
 final class AppGate {
     private unowned let hub: Switchboard
     private let logger: Logger
@@ -16,7 +16,7 @@ final class AppGate {
     private var surplus = 0
     /// Connections that were turned away.
     private(set) var refused: UInt64 = 0
-    /// What may be said how often about those who run into a limit.
+    /// Limits how often the log tells of those who run into a limit, by limit.
     private var lines: [RelayLimit: LineLimiter] = [:]
     private var isClosed = false
 
@@ -26,25 +26,25 @@ final class AppGate {
         admission = AppAdmission(configuration: configuration)
     }
 
-    /// Decides by these from the next connection on; those that are there stay.
+    /// Applies from the next connection on; existing connections stay.
     func reconfigure(_ configuration: RelayConfiguration) {
         admission.reconfigure(configuration)
     }
 
-    /// Nobody gets in any more.
+    /// Lets no more connections in.
     func close() { isClosed = true }
 
-    /// No app is connected, also none whose end is still being delivered.
+    /// Whether no app is connected, not even one whose end is still being delivered.
     var isEmpty: Bool { admitted == 0 }
 
     // MARK: - A new connection
 
-    /// Sets up its pipeline.
+    /// Sets up the pipeline of a connection.
     ///
     /// - Parameters:
-    ///   - entrance: where it came in, as the configuration names it.
-    ///   - name: what to call it; nil for its address.
-    /// - Returns: The app's number; nil when there is no place for it.
+    ///   - entrance: where the connection came in, as the configuration names it.
+    ///   - name: what to call the app; nil for its address.
+    /// - Returns: The app's number; nil when the connection does not become an app.
     @discardableResult
     func accept(
         _ channel: any Channel, at entrance: String = "", as name: String? = nil

@@ -2,17 +2,17 @@
 package enum AppLeaving: Hashable, Sendable {
     /// It had no session.
     case unused
-    /// Of an accessory that knows no sessions.
+    /// A client of an accessory that knows no sessions.
     case client
     /// It had ended all its sessions.
     case ended
-    /// It had said that it leaves, and left the end of its session to others.
+    /// It had unregistered, and left the end of its session to others.
     case unregistered
-    /// Without a word.
+    /// It left without a word.
     case vanished
-    /// The same in the middle of a message, e.g. "PutFile".
+    /// It left in the middle of a message, e.g. "PutFile".
     case vanishedInside(message: String, bytes: UInt64, of: UInt64)
-    /// The same in the middle of a unit, after this many bytes of it.
+    /// It left in the middle of a unit, after this many bytes of it.
     case vanishedInsideUnit(bytes: Int)
 }
 

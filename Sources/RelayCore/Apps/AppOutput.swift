@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Sends to apps what a read of the link brought, in that order, and flushes once a read.
-/// Everything here is called on the hub's loop.
+/// Sends apps what a read of the link brought, in order, and flushes once per read. Everything here is called
+/// on the hub's loop.
 final class AppOutput {
     private var unflushed: [AppConnection] = []
-    /// The app that was sent to last. What goes to another one is written behind it.
+    /// The app last sent to. Its pending units are written before any for another app.
     private var receiver: AppConnection?
     private var receiverID: ObjectIdentifier?
 
@@ -25,7 +25,7 @@ final class AppOutput {
         receiverID = app.map { ObjectIdentifier($0) }
     }
 
-    /// - Parameter blocked: Called with each app whose socket did not take all of it.
+    /// - Parameter blocked: Called with each app whose socket did not take everything.
     func flush(blocked: (AppConnection) -> Void) {
         guard !unflushed.isEmpty else { return }
         // By index, because closing an app may add to the list, or flush all of it; a copy would cost an

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Apps that read too slowly: carries out what `SlowAppPolicy` decides about them, and answers
-/// whether the link has to wait. Everything here is called on the hub's loop.
+/// Handles apps that read too slowly: carries out what `SlowAppPolicy` decides about them, and tells whether
+/// the link has to wait. Everything here is called on the hub's loop.
 final class BackPressure {
     private unowned let hub: Switchboard
     private var flow: SlowAppPolicy<AppConnection>
@@ -25,7 +25,7 @@ final class BackPressure {
     /// When to call `advance`; nil while the link is not held.
     var nextDeadline: NIODeadline? { flow.nextDeadline }
 
-    /// The app's socket takes no more although all has been flushed.
+    /// The app's socket takes no more although everything has been flushed.
     func blocked(_ app: AppConnection) {
         let wasHeld = flow.isLinkHeld
         let verdict = change {
@@ -38,7 +38,7 @@ final class BackPressure {
         }
     }
 
-    /// Its socket takes bytes again, or it is gone.
+    /// The app's socket takes bytes again, or the app is gone.
     func drained(_ app: AppConnection, at now: NIODeadline) {
         change { $0.drained(app, isAlone: isOneApp, at: now) }
     }
@@ -52,7 +52,7 @@ final class BackPressure {
         for (app, verdict) in late { drop(app, verdict) }
     }
 
-    /// Nobody else is made to wait by what this app does.
+    /// Whether there is only one app, so that nobody else has to wait because of it.
     private var isOneApp: Bool { hub.apps.count == 1 }
 
     private func change<Result>(_ change: (inout SlowAppPolicy<AppConnection>) -> Result) -> Result

@@ -10,11 +10,11 @@ package enum CloseReason: Hashable, Sendable {
     case reset
     /// Bytes that are not a frame: where, why, what they look like.
     case garbage(GarbageFromApp)
-    /// Did not read while so many bytes waited.
+    /// The app did not read while this many bytes waited.
     case tooSlow(queuedBytes: Int)
-    /// Read, but fewer bytes than came, although the link was slowed for it.
+    /// The app read, but fewer bytes than came, although the link was slowed for it.
     case fellBehind(queuedBytes: Int)
-    /// Sent no whole frame.
+    /// The app sent no whole frame.
     case silent(TimeAmount)
     case linkLost(String)
     /// No head unit; `waited` is nil when the app was refused at once.
@@ -22,18 +22,18 @@ package enum CloseReason: Hashable, Sendable {
     case foreignFrame(session: UInt8)
     /// Began a message of 0 bytes, after which sdl_core never reads the link again.
     case emptyMessage
-    /// Began a message of more bytes than one may have.
+    /// Began a message of more bytes than a message may have.
     case messageTooLarge(bytes: Int, limit: Int)
     /// Sent a frame that the head unit would count as malformed.
     case frameTooLarge(bytes: Int, limit: Int)
-    /// The same with a control frame, which is passed on only up to a size that all need at most.
+    /// Sent a control frame larger than relayd passes on; none needs to be that large.
     case controlFrameTooLarge(bytes: Int, limit: Int)
     case shutdown
-    /// Somebody with the right to do so wanted it; with what they gave as reason.
+    /// Somebody entitled to do so asked for it, with the reason they gave.
     case byOperator(String?)
-    /// Nobody may connect at the moment: the server was switched off.
+    /// Nobody may connect at the moment, because the server was switched off.
     case serverOff
-    /// A fault rule took a message of it.
+    /// Closed by this fault rule, which took a message of the app.
     case fault(UInt32)
 
     package struct GarbageFromApp: Hashable, Sendable {
@@ -48,7 +48,7 @@ package enum CloseReason: Hashable, Sendable {
 extension CloseReason: CustomStringConvertible {
     package var description: String { words(of: "app") }
 
-    /// - Parameter name: What the one is called whose connection it was.
+    /// - Parameter name: What the closed client is called.
     package func words(of name: String) -> String {
         switch self {
         case .left(.client): "the \(name) closed the connection"
@@ -93,7 +93,7 @@ extension CloseReason: CustomStringConvertible {
 }
 
 extension CloseReason {
-    /// Nothing is wrong, or the advice warns of it.
+    /// Whether nothing is wrong, or the advice warns of it.
     var isToldElsewhere: Bool {
         switch self {
         case .left, .shutdown, .garbage: true
@@ -101,8 +101,8 @@ extension CloseReason {
         }
     }
 
-    /// Whether the app may still read what waits for it. One whose queue is too long would keep it for
-    /// nothing; with a broken connection there is nobody.
+    /// Whether the app may still read what waits for it. A queue that is too long would be kept for nothing,
+    /// and behind a broken connection there is nobody to read.
     var leavesTimeForLastWords: Bool {
         switch self {
         case .tooSlow, .fellBehind, .connectionError, .reset: false
@@ -110,7 +110,7 @@ extension CloseReason {
         }
     }
 
-    /// What a program that speaks HTTP is told in HTTP, if it has said nothing else before; nil for all
+    /// What a program that speaks HTTP is told in HTTP, if it has sent nothing else before; nil for all
     /// others.
     ///
     /// - Parameter dashboard: where the page for browsers is; nil when it is not served.
@@ -121,7 +121,7 @@ extension CloseReason {
         let body =
             "This port is for apps and speaks SDL (SmartDeviceLink), not HTTP.\n"
             + (dashboard.map { "relayd's dashboard is at \($0)\n" } ?? "")
-        // Whoever asks with HEAD reads no body.
+        // A HEAD request gets no body.
         let isHead = garbage.excerpt.readableBytesView.starts(with: "HEAD ".utf8)
         return ByteBuffer(
             string: """

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Ends a TCP connection so that what was written last arrives: closes the sending half when
-/// everything is written, and the rest when the peer has closed its half or `patience` is over.
+/// Ends a TCP connection so that what was written last arrives: closes the sending half when everything is
+/// written, and the rest when the peer has closed its half or after `patience`.
 ///
-/// A socket that is closed with unread bytes resets the connection (RFC 2525, 2.17), and the peer may
-/// then never see what was sent last. So the handler goes on reading meanwhile, and throws away what
-/// comes. Lives on the event loop, as its handler does.
+/// A socket that is closed with unread bytes resets the connection (RFC 2525, 2.17), and the peer may then
+/// never see what was sent last. So the handler goes on reading meanwhile, and discards what arrives. Lives
+/// on the event loop, as its handler does.
 final class LingeringClose {
-    /// The usual time. App libraries hang up at once; one that stands at a breakpoint must not hold
-    /// its place for long.
+    /// The usual time. App libraries hang up at once; an app at a breakpoint must not hold its place for
+    /// long.
     static let patience: TimeAmount = .seconds(2)
 
     private let patience: TimeAmount
@@ -19,7 +19,7 @@ final class LingeringClose {
         self.patience = patience
     }
 
-    /// Ends the sending half after what was flushed.
+    /// Ends the sending half after everything that was flushed.
     func begin(_ context: ChannelHandlerContext) {
         guard timer == nil else { return }
         timer = context.eventLoop.assumeIsolated().scheduleTask(in: patience) {

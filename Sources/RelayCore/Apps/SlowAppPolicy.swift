@@ -1,17 +1,17 @@
 import NIOCore
 
-/// Decides whether the link has to wait for apps that read too slowly, and which of them
-/// is closed; carried out by `BackPressure`.
+/// Decides whether the link has to wait for apps that read too slowly, and which of them are closed; carried
+/// out by `BackPressure`.
 ///
-/// One link carries the frames of all apps in one order, so whoever waits for a slow app makes the
-/// others wait too. In running order, for an app whose socket takes no more:
-/// 1. The link is held for it for the grace: a healthy app has only been outrun for a moment.
+/// One link carries the frames of all apps in one order, so waiting for a slow app makes the others wait too.
+/// The steps for an app whose socket takes no more:
+/// 1. The link is held for it for the grace period: a healthy app has only been outrun for a moment.
 /// 2. Then the link goes on, and the app's queue grows.
-/// 3. From half its limit on, the link is held again while the app takes bytes, but for all apps
-///    together at most half of the time and never longer than the grace in one piece.
-/// 4. At the limit the app is closed if it has taken nothing, neither in the grace nor lately, or
-///    if even that much waiting was not enough.
-/// An app that is alone on the link disturbs nobody: the link is held as long as it takes bytes.
+/// 3. From half its limit on, the link is held again while the app takes bytes, but for all apps together at
+///    most half of the time and never longer than the grace period in one piece.
+/// 4. At the limit the app is closed if it has taken nothing, neither in the grace period nor lately, or if
+///    even that much waiting was not enough.
+/// An app that is alone on the link delays no other: the link is held as long as it takes bytes.
 struct SlowAppPolicy<App: Hashable> {
     typealias WhenSlow = RelayConfiguration.WhenSlow
 
@@ -20,13 +20,13 @@ struct SlowAppPolicy<App: Hashable> {
         /// The link goes on.
         case go
         case hold
-        /// It has taken nothing for so long that nothing will come of it.
+        /// The app has taken nothing for so long that waiting is pointless.
         case dropStuck
-        /// It takes bytes, but fewer than come, and the link has waited as long as it may.
+        /// The app takes bytes, but fewer than come, and the link has waited as long as it may.
         case dropBehind
     }
 
-    /// What is seen of an app.
+    /// What can be seen of an app's reading.
     struct ReadingProgress {
         /// Bytes waiting for it.
         var queued: Int
@@ -39,7 +39,7 @@ struct SlowAppPolicy<App: Hashable> {
         var since: NIODeadline
         var taken: UInt64
         var takenAt: NIODeadline
-        /// It has taken bytes since then, so it is not stuck; it may become so.
+        /// Whether it has taken bytes after `since`. If so, it is not stuck, but may become so.
         var hasTaken = false
         var isHeld = false
     }
@@ -48,11 +48,11 @@ struct SlowAppPolicy<App: Hashable> {
     private var queueLimit: Int
     private var whenSlow: WhenSlow
     private var slow: [App: Slow] = [:]
-    /// For how long the link may be held while more than one app is there; grows at the rate of the
-    /// time it is not held, up to the grace.
+    /// How long the link may be held while more than one app is connected. Grows by the time in which the
+    /// link is not held, up to the grace period.
     private var budget: TimeAmount
     private var budgetAt = NIODeadline.uptimeNanoseconds(0)
-    /// The hold that runs is paid from the budget.
+    /// Whether the current hold is paid from the budget.
     private var isPaid = false
 
     init(grace: TimeAmount, queueLimit: Int, whenSlow: WhenSlow) {
@@ -62,7 +62,7 @@ struct SlowAppPolicy<App: Hashable> {
         budget = grace
     }
 
-    /// Decides by these from the next time on.
+    /// Applies from the next decision on.
     mutating func reconfigure(grace: TimeAmount, queueLimit: Int, whenSlow: WhenSlow) {
         self.grace = grace
         self.queueLimit = queueLimit
@@ -70,18 +70,17 @@ struct SlowAppPolicy<App: Hashable> {
         budget = min(budget, grace)
     }
 
-    /// How often an app is polled while the link is held for it: its queue makes no event when
-    /// it falls below half its limit. Short beside the grace, long beside a system call.
+    /// How often an app is polled while the link is held for it: no event tells when its queue falls below
+    /// half its limit. Short compared with the grace period, long compared with a system call.
     static var pollInterval: TimeAmount { .milliseconds(5) }
 
     private var shortestHold: TimeAmount {
         min(Self.pollInterval, .nanoseconds(grace.nanoseconds / 2))
     }
 
-    /// How long an app that has taken bytes may take none before it counts as stuck. TCP lets us
-    /// see its reading in steps only: of a third of the send buffer (up to 1.3 MB), or of a
-    /// sixteenth of the receive buffer once that was full. An app that reads 1 MB/s is seen once
-    /// in 1.3 s.
+    /// How long an app that has taken bytes may take none before it counts as stuck. TCP shows its reading
+    /// only in steps: a third of the send buffer (up to 1.3 MB), or a sixteenth of the receive buffer once
+    /// that was full. The reading of an app at 1 MB/s shows once in 1.3 s.
     static var patience: TimeAmount { .seconds(2) }
 
     private(set) var isLinkHeld = false
@@ -108,8 +107,8 @@ struct SlowAppPolicy<App: Hashable> {
 
     /// Polls all apps that the link is held for.
     ///
-    /// - Parameter progress: What is seen of an app now.
-    /// - Returns: Those to be closed.
+    /// - Parameter progress: The app's progress now.
+    /// - Returns: The apps to be closed.
     mutating func advance(
         to now: NIODeadline, isAlone: Bool, progress: (App) -> ReadingProgress
     ) -> [(app: App, verdict: Verdict)] {
@@ -125,7 +124,7 @@ struct SlowAppPolicy<App: Hashable> {
 
     // MARK: - In this order, each time
 
-    /// Pays for the time since it last did.
+    /// Updates the budget for the time since the last call.
     private mutating func settle(at now: NIODeadline) {
         let passed = max(now - budgetAt, .zero)
         budgetAt = max(now, budgetAt)
@@ -148,7 +147,7 @@ struct SlowAppPolicy<App: Hashable> {
         let isGivenTime = isAlone || whenSlow == .hold || state.hasTaken
         let takesBytes = now - state.takenAt < (isGivenTime ? Self.patience : grace)
         let isFull = progress.queued > queueLimit
-        // A hold that is hardly begun when it is over lets through as much as none.
+        // A hold that ends as soon as it has begun lets through as much as none.
         let needed: TimeAmount = state.isHeld || isFull ? .nanoseconds(1) : shortestHold
         let mayHold = isAlone || whenSlow == .hold || budget >= needed
         let isWorthIt = takesBytes || (isAlone && whenSlow == .hold)

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Keeps strangers from filling the log: lets some lines of a kind through and counts the others.
+/// Keeps strangers from filling the log: lets some lines of a kind through and counts the rest.
 package struct LineLimiter: Sendable {
     /// Enough to see who it is, too few to fill a disk.
     static let linesPerWindow = 5
@@ -27,7 +27,7 @@ package struct LineLimiter: Sendable {
         return withheld
     }
 
-    /// The end of a line that stands for others too.
+    /// The end of a line that also stands for withheld ones.
     package static func more(_ withheld: Int) -> String {
         withheld == 0 ? "" : " (and \(withheld) more like this)"
     }

@@ -1,20 +1,20 @@
 package import NIOCore
 import SDLProtocol
 
-/// The buffer a channel reads into. It grows and shrinks with what reads bring.
+/// The buffer a channel reads into. It grows and shrinks with the size of the reads.
 enum ReadBuffer {
-    /// The largest frame is 128 KB: with less, each such frame straddles two reads and has to be
+    /// The largest frame is 128 KB: with a smaller buffer, each such frame straddles two reads and has to be
     /// copied; and the more frames a read brings, the fewer straddle its end.
     static let maximumBytes = 256 << 10
-    /// A channel keeps one buffer for each read that it may make in a row; with one, a connection
-    /// that streams costs no more memory than with NIO's four buffers of 64 KB.
+    /// A channel keeps one buffer for each read that it may make in a row. With one buffer, a streaming
+    /// connection costs no more memory than with NIO's four buffers of 64 KB.
     static let readsInRow: UInt = 1
 
     static var allocator: AdaptiveRecvByteBufferAllocator {
         AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: maximumBytes)
     }
 
-    /// For channels that were made elsewhere. Those that do not know the options stay as they are.
+    /// For channels that were made elsewhere. Channels that do not know the options stay as they are.
     static func adopt(_ channel: any Channel) {
         guard let options = channel.syncOptions else { return }
         try? options.setOption(.recvAllocator, value: allocator)
@@ -23,9 +23,9 @@ enum ReadBuffer {
 }
 
 extension ByteBuffer {
-    /// These bytes for somebody who keeps them: in storage of their own unless they take a good part of the
-    /// storage that they share. A frame of 100 B would keep a read buffer of 256 KiB alive, and limits
-    /// count the bytes of frames.
+    /// These bytes for long-term keeping: copied into storage of their own unless they take up a good part of
+    /// the storage they share. A frame of 100 B would keep a read buffer of 256 KiB alive, and limits count
+    /// the bytes of frames.
     @inline(never)
     package var keptCheaply: ByteBuffer {
         guard readableBytes * Self.mostStoragePerByte < storageCapacity else { return self }
@@ -35,11 +35,11 @@ extension ByteBuffer {
         return copy
     }
 
-    /// Bytes of storage that each byte of what is kept may occupy.
+    /// Bytes of storage that each kept byte may occupy.
     static var mostStoragePerByte: Int { 4 }
 }
 
 extension Frame {
-    /// This frame for somebody who keeps it.
+    /// This frame for long-term keeping.
     var keptCheaply: Frame { Frame(checked: wire.keptCheaply) }
 }

@@ -1,11 +1,11 @@
 import NIOCore
 import SDLProtocol
 
-/// Watches where a stream stands with one timer, which runs only while it should go on. The timer is
-/// not moved by what comes, which costs nothing; so a stall is found after up to twice the timeout.
+/// Watches the position of a stream with one timer, which runs only while the stream should advance. Arriving
+/// bytes do not move the timer, so they cost nothing; a stall is found after up to twice the timeout.
 ///
-/// Time in which the receiver itself does not read must not count: it calls `cancel` when it stops
-/// reading and `check` when it reads again. Lives on the event loop, as its receiver does.
+/// Time in which the receiver itself does not read must not count, so the receiver calls `cancel` when it
+/// stops reading and `check` when it reads again. Lives on the event loop, as its receiver does.
 final class StallWatch<Receiver: AnyObject> {
     private let timeout: TimeAmount
     private let position: (Receiver) -> StreamPosition?
@@ -14,7 +14,7 @@ final class StallWatch<Receiver: AnyObject> {
 
     /// - Parameters:
     ///   - position: Where the stream stands; nil while nothing is expected of it.
-    ///   - stalled: Nothing has moved for the whole timeout.
+    ///   - stalled: Called when nothing has moved for the whole timeout.
     init(
         timeout: TimeAmount, position: @escaping (Receiver) -> StreamPosition?,
         stalled: @escaping (Receiver, StreamPosition) -> Void
@@ -43,11 +43,11 @@ final class StallWatch<Receiver: AnyObject> {
     }
 }
 
-/// How far a stream has come.
+/// How far a stream has got.
 struct StreamPosition: Equatable {
-    /// Of the first byte that no frame has been made of, counted from 0.
+    /// Offset of the first byte that no frame has been made of, counted from 0.
     var offset: UInt64
-    /// Bytes from there on that have arrived.
+    /// Bytes that have arrived from there on.
     var bytes: Int
 }
 
@@ -57,7 +57,7 @@ extension FrameDecoder {
         isInsideFrame ? StreamPosition(offset: offset, bytes: partialBytes) : nil
     }
 
-    /// Where the stream stands when silence would end the search for frames; else nil.
+    /// Where the stream stands when silence would end the search for frames; nil otherwise.
     var unsettled: StreamPosition? {
         isWorthSettling ? StreamPosition(offset: offset, bytes: undecidedBytes) : nil
     }

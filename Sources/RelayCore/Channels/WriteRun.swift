@@ -10,7 +10,7 @@ struct WriteRun {
 
     /// Adds a whole unit.
     ///
-    /// - Returns: What has to be written now, because the unit does not lie behind it.
+    /// - Returns: What has to be written now, because the unit does not follow it in memory.
     @inline(__always)
     mutating func add(_ unit: ByteBuffer) -> ByteBuffer? {
         if bytes?.grow(over: unit) == true { return nil }
@@ -19,14 +19,14 @@ struct WriteRun {
         return before
     }
 
-    /// What is left to write, at a flush.
+    /// Returns what is left to write, at a flush.
     mutating func take() -> ByteBuffer? { bytes.take() }
 }
 
 extension ByteBuffer {
-    /// Adds what lies right behind in the same storage, without a copy.
+    /// Adds the bytes that follow directly in the same storage, without a copy.
     ///
-    /// - Returns: Whether it does.
+    /// - Returns: Whether `next` follows.
     @inline(__always)
     fileprivate mutating func grow(over next: ByteBuffer) -> Bool {
         guard writerIndex == next.readerIndex, next.writerIndex <= capacity, place == next.place
@@ -35,7 +35,7 @@ extension ByteBuffer {
         return true
     }
 
-    /// Where its index 0 is in memory. Two buffers that are alive have the same only if they share it.
+    /// The address of index 0 in memory. Two live buffers have the same address only if they share storage.
     private var place: UnsafeRawPointer? {
         withVeryUnsafeBytes { $0.baseAddress }
     }

@@ -1,21 +1,21 @@
 /// What a fault rule has done to a frame that passed.
 package struct FaultMark: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// It had to wait, itself or behind another.
+        /// The frame had to wait, itself or behind another.
         case held
         /// The bytes are not those that came.
         case corrupted
         case truncated
-        /// It came once, and this is once more.
+        /// The frame came once, and this is an extra copy.
         case repeated
-        /// Another one went before it.
+        /// Another frame went before it.
         case reordered
     }
 
     package var rule: UInt32
     package var kind: Kind
 
-    /// The bytes are those that came, and came as often.
+    /// Whether the bytes are those that came, and the frame passes only as often as it came.
     package var isAsItCame: Bool { kind == .held || kind == .reordered }
 
     package init(rule: UInt32, kind: Kind) {

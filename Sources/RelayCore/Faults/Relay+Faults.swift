@@ -1,6 +1,6 @@
 // Fault rules as the rest of the daemon sees them.
 
-/// The rules there are, and what they hold.
+/// The present rules, and what they hold.
 package struct FaultsSnapshot: Hashable, Sendable {
     package struct Rule: Hashable, Sendable {
         package enum State: String, Hashable, Sendable {
@@ -14,7 +14,7 @@ package struct FaultsSnapshot: Hashable, Sendable {
         package var id: UInt32
         package var rule: FaultRule
         package var addedAt: WallTime
-        /// Messages that its filter fits, as long as no rule before it took them.
+        /// Messages that its filter fits and that no earlier rule took.
         package var matched: UInt64
         /// Messages that it took.
         package var hits: UInt64
@@ -30,11 +30,11 @@ package struct FaultsSnapshot: Hashable, Sendable {
     }
 }
 
-/// There are as many rules as there may be: `FaultLimits.rules`.
+/// With the new rules there would be more than `FaultLimits.rules`.
 package struct FaultsFull: Error, Hashable, Sendable {}
 
 extension Switchboard {
-    /// Not one made of code, or of a recording.
+    /// Whether the head unit is real, neither simulated nor the replay of a recording.
     var isHeadUnitReal: Bool { Self.isReal(accessoryAddress) }
 
     package static func isReal(_ accessoryAddress: String) -> Bool {
@@ -43,10 +43,10 @@ extension Switchboard {
 }
 
 extension Relay {
-    /// Adds all of them or none.
+    /// Adds all rules or none.
     ///
     /// - Parameter known: What is known of apps that have registered already.
-    /// - Returns: Their numbers; nil when the accessory is no head unit.
+    /// - Returns: The rules' numbers; nil when the accessory is no head unit.
     /// - Throws: `FaultsFull`.
     package func addFaults(
         _ rules: [FaultRule], knowing known: [AppID: FaultAppFacts]

@@ -8,15 +8,15 @@ package final class LinkConnection: ChannelDuplexHandler {
     package typealias OutboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// Lives as long as its link: it lets go of this one when that ends.
+    /// A strong reference: the hub releases this connection when the link ends.
     private let hub: Switchboard
     private var reader: (any LinkReader)?
     private var isReadHeld = false
-    /// What has not been handed to the channel yet.
+    /// Units that have not been handed to the channel yet.
     private var run = WriteRun()
     private var context: ChannelHandlerContext?
     private var closeReason: String?
-    /// relayd ends it, and not the head unit, a cable or an error.
+    /// Whether relayd ends the link, and not the head unit, a cable or an error.
     private var isOwnEnd = false
     private let kernelBytes: () -> Int
 
@@ -42,7 +42,7 @@ package final class LinkConnection: ChannelDuplexHandler {
     private func open() {
         guard context != nil, reader == nil else { return }
         let reader = hub.linkOpened(self)
-        // What the hub wrote at once may have shown that the link is gone again.
+        // The hub's first writes may have shown that the link is already gone.
         if context != nil { self.reader = reader }
     }
 
@@ -67,7 +67,7 @@ package final class LinkConnection: ChannelDuplexHandler {
         close(ErrorWords.text(error, by: hub.language.accessoryName))
     }
 
-    /// Whoever else closes the link is relayd itself.
+    /// A close from anywhere else comes from relayd itself.
     package func close(
         context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
     ) {
@@ -76,13 +76,13 @@ package final class LinkConnection: ChannelDuplexHandler {
         context.close(mode: mode, promise: promise)
     }
 
-    /// What the apps and the log are to hear when the link is closed next.
+    /// Sets the reason that the apps and the log get when the link is closed next.
     func willClose(because reason: String) {
         if closeReason == nil { isOwnEnd = true }
         closeReason = closeReason ?? reason
     }
 
-    /// Through the channel, because whoever watches for closes may come after this handler.
+    /// Closes through the channel, because a handler that watches for closes may come after this one.
     package func close(_ reason: String) {
         closeReason = closeReason ?? reason
         context?.channel.close(promise: nil)
@@ -102,7 +102,7 @@ package final class LinkConnection: ChannelDuplexHandler {
         if !isReadHeld { reader?.waits() }
     }
 
-    /// While the hub does not read, the accessory cannot go on: what it has begun is not late.
+    /// While the hub does not read, the accessory cannot continue, so an unfinished unit is not late.
     package func read(context: ChannelHandlerContext) {
         if hub.isLinkHeld {
             isReadHeld = true
@@ -119,7 +119,7 @@ package final class LinkConnection: ChannelDuplexHandler {
         if !isReadHeld { reader?.waits() }
     }
 
-    /// False when writing has shown in between that the link is gone.
+    /// False when a write has shown meanwhile that the link is gone.
     package var isOpen: Bool { context != nil }
 
     /// The loop of its channel, while the link is read.
@@ -127,15 +127,15 @@ package final class LinkConnection: ChannelDuplexHandler {
 
     // MARK: Apps → link
 
-    /// Water marks that make `isWritable` say whether the kernel has taken what was flushed. What
-    /// it has not taken waits in the channel, and nothing should wait there that can still be put in
-    /// order. The rest of a frame may be below the upper mark and is worth no event.
+    /// Water marks that make `isWritable` say whether the kernel has taken what was flushed. Bytes that it
+    /// has not taken wait in the channel, where nothing should wait that can still be reordered. The rest of
+    /// a frame may be below the upper mark and is not worth an event.
     package static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 512)
 
-    /// After a flush: the kernel has taken all of it.
+    /// Whether the kernel has taken everything, after a flush.
     package var isWritable: Bool { context?.channel.isWritable ?? false }
 
-    /// Bytes the kernel has taken and not sent, as far as it can tell. Costs a system call.
+    /// Bytes the kernel has taken but not sent, as far as it can tell. Costs a system call.
     package var bytesInKernel: Int { context == nil ? 0 : kernelBytes() }
 
     /// Bytes the kernel has not taken yet.
@@ -144,7 +144,7 @@ package final class LinkConnection: ChannelDuplexHandler {
         return run.count + ((try? options.getOption(.bufferedWritableBytes)) ?? 0)
     }
 
-    /// - Parameter unit: A whole one.
+    /// - Parameter unit: A whole unit.
     @inline(__always)
     package func write(_ unit: ByteBuffer) {
         if let before = run.add(unit) { context?.write(wrapOutboundOut(before), promise: nil) }

@@ -2,39 +2,41 @@
 
 import NIOCore
 
-/// Bounds by time what is on its way to the accessory and can no longer be put in order.
+/// Bounds, in time, how much is on its way to the accessory and can no longer be reordered.
 ///
 /// A link with deep buffers takes megabytes at once, and an RPC that comes a moment later waits until they
-/// have gone. So the pacer learns how fast the link drains, from what was written and what the kernel says
-/// still waits, and lets in `target` of it. It reads no clock and asks nobody: `LinkOutput` says what it
-/// wrote, polls the kernel when `room` has gone, and again after `nextPoll`.
+/// have drained. So the pacer learns how fast the link drains, from what was written and what the kernel says
+/// is still waiting, and admits `target` worth of bytes. It reads no clock and makes no system calls:
+/// `LinkOutput` tells it what was written, polls the kernel when `room` is used up, and again after
+/// `nextPoll`.
 ///
-/// The model is that of BBR (draft-ietf-ccwg-bbr): bandwidth times delay, and a sample in which the link
-/// ran dry may only raise the bandwidth, because it says what there was to send. Two things differ. The
+/// The model is that of BBR (draft-ietf-ccwg-bbr): bandwidth times delay, and a sample in which the link ran
+/// dry may only raise the bandwidth, because it shows how much there was to send. Two things differ. The
 /// delay is chosen, not measured. And the bandwidth is a mean, not a maximum: the receive buffer of a slow
-/// head unit takes its fill as fast as memory does, and then nothing for a while. For the same reason a
-/// sample goes on until something has gone.
+/// head unit fills at the speed of memory, and then takes nothing for a while. For the same reason a sample
+/// continues until some bytes have drained.
 ///
 /// On a link whose kernel cannot tell (a pty) nothing is known to be on its way, and the bound is the
 /// kernel's own small buffer.
 struct LinkPacer {
-    /// Time worth of bytes that may be on their way when a frame follows another; a frame of any size goes
-    /// when half of it is left, because an event loop on a busy machine is some milliseconds late, and the
-    /// link must not run dry meanwhile. With 8 KB frames at 1 MB/s another app's RPC has to wait for less
-    /// than 20 ms.
+    /// Time's worth of bytes that may be on their way when a frame follows another. A frame of any size goes
+    /// once no more than half of that is on its way, because an event loop on a busy machine runs some
+    /// milliseconds late, and the link must not run dry meanwhile. With 8 KB frames at 1 MB/s another app's
+    /// RPC has to wait for less than 20 ms.
     static let target: TimeAmount = .milliseconds(10)
-    /// Never less: a slow serial line's own buffer, 44 ms at 115,200 baud.
+    /// Lower bound of `limit`: a slow serial line's own buffer, 44 ms at 115,200 baud.
     static let leastBytes = 512
-    /// Before a link has had to be waited for: 27 ms at 150 KB/s, 0.4 s at 115,200 baud, once.
+    /// The first `limit`, and its lower bound until frames have had to wait for the link: 27 ms at 150 KB/s,
+    /// 0.4 s at 115,200 baud, once.
     static let firstBytes = 4 << 10
-    /// Never more: twice what a read brings, so that a fast link is polled between two reads.
+    /// Upper bound of `limit`: twice what a read brings, so that a fast link is polled between two reads.
     static let mostBytes = 2 * ReadBuffer.maximumBytes
-    /// A sample takes at least as long: five times `target`, so that what a receive buffer takes at once
-    /// lets in a fifth of that, and many times what drivers take for their steps.
+    /// Shortest sample: five times `target`, so that what a receive buffer takes at once admits a fifth of
+    /// that, and many times as long as the steps of drivers.
     static let sampleTime: TimeAmount = .milliseconds(50)
-    /// Sooner is not worth a turn of the event loop.
+    /// Polling sooner is not worth a turn of the event loop.
     static let shortestPoll: TimeAmount = .microseconds(500)
-    /// A link that stands still is polled this often.
+    /// How often a link that stands still is polled.
     static let longestPoll: TimeAmount = .milliseconds(50)
 
     /// Bytes per second; nil until frames have had to wait for the link.
@@ -43,34 +45,34 @@ struct LinkPacer {
     /// Bytes that may be on their way.
     private(set) var limit = LinkPacer.firstBytes
 
-    /// Bytes per second that the link takes, or at least.
+    /// Bytes per second that the link takes, or a lower bound.
     private var bandwidth = 0.0
-    /// Frames have had to wait for the link, not only for the next poll.
+    /// Whether frames have had to wait for the link, not only for the next poll.
     private var hasWaited = false
     private var isHeld = false
-    /// Unsent at the latest poll.
+    /// Bytes unsent at the latest poll.
     private var unsent = 0
-    /// Written since then.
+    /// Bytes written since then.
     private var written = 0
     private var sample: Sample?
-    /// When something had last gone while frames were held, or the first was held.
+    /// When bytes last drained while frames were held, or when the first frame was held.
     private var goneAt = NIODeadline.uptimeNanoseconds(0)
-    /// From then on to the latest poll.
+    /// Time from then to the latest poll.
     private var standstill = TimeAmount.zero
 
-    /// What has gone between two polls.
+    /// What has drained between two polls.
     private struct Sample {
         let since: NIODeadline
-        /// Frames were held all the time.
+        /// Whether frames were held all the time.
         var isHeld: Bool
         var bytes = 0
-        /// At a poll nothing was on its way any more.
+        /// Whether at some poll nothing was on its way any more.
         var ranDry = false
-        /// At a poll something still was.
+        /// Whether at some poll something still was.
         var hadToWait = false
     }
 
-    /// Bytes on their way, at most.
+    /// Most bytes that can be on their way.
     var inFlight: Int { unsent + written }
 
     /// The largest frame that may go now, as far as is known.
@@ -79,41 +81,42 @@ struct LinkPacer {
         return inFlight <= limit / 2 ? .max : max(0, limit - inFlight)
     }
 
-    /// Frames written in one go while others wait: what the kernel does not take of it cannot be put in
-    /// order any more either.
+    /// Bytes of frames written in one go while others wait: those the kernel does not take can no longer be
+    /// reordered either.
     var batchBytes: Int { limit / 2 }
 
-    /// As much was written since the last poll as may be on its way.
+    /// Whether as much was written since the last poll as may be on its way.
     var isPollDue: Bool { written >= limit }
 
-    /// The same soon: time for a poll while nothing has been collected that would have to go first.
+    /// Whether a poll will be due soon: better made now, if nothing is collected that would have to be flushed
+    /// first.
     var isPollWelcome: Bool { written >= limit / 2 }
 
     mutating func wrote(_ bytes: Int) {
         written += bytes
     }
 
-    /// A frame has to wait: from now on the link is busy, and what drains tells how fast it is.
+    /// Notes that a frame has to wait: from now on the link is busy, and what drains shows how fast it is.
     mutating func held(at now: NIODeadline) {
         guard !isHeld else { return }
         isHeld = true
-        // One that has begun may have idle time in it, and is only a bound.
+        // A sample already begun may contain idle time, and is only a bound.
         sample = sample ?? Sample(since: now, isHeld: true)
         goneAt = now
     }
 
-    /// No frame waits any more.
+    /// Notes that no frame waits any more.
     mutating func released() {
         isHeld = false
         sample?.isHeld = false
         standstill = .zero
     }
 
-    /// What the kernel said.
+    /// Takes the kernel's answer to a poll.
     ///
     /// - Parameters:
-    ///   - measured: Bytes that wait. Sockets count their overhead, so it may be too many.
-    ///   - isFull: The kernel took no more until just now, so the link has not run dry even when
+    ///   - measured: Bytes still waiting. Sockets count their overhead, so it may be too many.
+    ///   - isFull: Whether the kernel took no more until just now, so that the link has not run dry even when
     ///     nothing is known to wait.
     mutating func polled(unsent measured: Int, isFull: Bool = false, at now: NIODeadline) {
         let left = min(max(0, measured), inFlight)
@@ -146,8 +149,8 @@ struct LinkPacer {
         limit = max(least, Int(min(bytes, Double(Self.mostBytes))))
     }
 
-    /// When to poll again while frames are held: when there should be room for the next. Of what stands
-    /// still nobody can tell when it goes on: the longer, the less often.
+    /// When to poll again while frames are held: when there should be room for the next frame. Nobody can
+    /// tell when a link that stands still will go on: the longer it stands, the less often it is polled.
     var nextPoll: TimeAmount {
         var pause = TimeAmount.nanoseconds(standstill.nanoseconds / 8)
         if hasWaited {

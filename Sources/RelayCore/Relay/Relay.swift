@@ -3,18 +3,18 @@ package import NIOCore
 
 /// The hub as the rest of the daemon sees it.
 ///
-/// Its insides live on one event loop, where routing is a plain method call; these methods hop
-/// there and bring back values.
+/// Its internals live on one event loop, where routing is a plain method call; these methods hop there and
+/// bring back values.
 package final class Relay: Sendable {
     package let loop: any EventLoop
     /// What the observers read.
     package let tapQueue: TapQueue
     private let switchboard: NIOLoopBound<Switchboard>
 
-    /// What a head unit speaks.
+    /// The language of head units.
     package static let sdl: @Sendable (Switchboard) -> any AccessoryLanguage = { SDLLanguage($0) }
 
-    /// - Parameter language: Makes what the accessory speaks; SDL unless told otherwise.
+    /// - Parameter language: Makes the language that the accessory speaks; SDL by default.
     package static func start(
         on loop: any EventLoop, configuration: RelayConfiguration, accessoryAddress: String,
         logger: Logger,
@@ -58,8 +58,8 @@ package final class Relay: Sendable {
     /// Makes an accepted connection an app. The channel must be on `loop`.
     ///
     /// - Parameters:
-    ///   - entrance: where it came in, as the configuration names it.
-    ///   - name: what to call it; nil for its address.
+    ///   - entrance: where the connection came in, as the configuration names it.
+    ///   - name: what to call the app; nil for its address.
     package func configureApp(
         _ channel: any Channel, at entrance: String = "", as name: String? = nil
     ) -> EventLoopFuture<Void> {
@@ -68,9 +68,9 @@ package final class Relay: Sendable {
         }
     }
 
-    /// The same for a connection of relayd's own.
+    /// Makes a connection of relayd's own an app.
     ///
-    /// - Returns: The app's number; nil when there is no place for it, and it hears why.
+    /// - Returns: The app's number; nil when there is no room for it, and it is told why.
     package func configureOwnApp(
         _ channel: any Channel, as name: String
     ) -> EventLoopFuture<AppID?> {
@@ -93,20 +93,20 @@ package final class Relay: Sendable {
         }.get()
     }
 
-    /// Calls `body` on the loop with what the accessory speaks, for questions that only one language has an
-    /// answer to.
+    /// Calls `body` on the loop with the accessory's language, for questions that only one language can
+    /// answer.
     package func withLanguage<Value: Sendable>(
         _ body: @escaping @Sendable (any AccessoryLanguage) throws -> Value
     ) async throws -> Value {
         try await loop.submit { try body(self.switchboard.value.language) }.get()
     }
 
-    /// The same for what has no answer; does not wait.
+    /// Calls `body` in the same way, without an answer; does not wait.
     package func onLanguage(_ body: @escaping @Sendable (any AccessoryLanguage) -> Void) {
         loop.execute { body(self.switchboard.value.language) }
     }
 
-    /// Has `observer` told, on the loop, when a limit is hit for the first time and then at every
+    /// Sets `observer` to be called, on the loop, when a limit is hit for the first time and then at every
     /// power of two.
     package func onLimit(
         _ observer: @escaping @Sendable (RelayLimit, LimitHits) -> Void
@@ -114,19 +114,20 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.reporter.onLimit = observer }.get()
     }
 
-    /// Has `observer` told, on the loop, when an app or the link ended that nobody had ended.
+    /// Sets `observer` to be called, on the loop, when an app leaves as if it had crashed, or the link ends
+    /// without relayd ending it.
     package func onLoss(_ observer: @escaping @Sendable (RelayLoss) -> Void) async throws {
         try await loop.submit { self.switchboard.value.reporter.onLoss = observer }.get()
     }
 
-    /// Says where the page for browsers is, for those who look for it where apps connect.
+    /// Sets the address of the page for browsers, for those who look for it on the apps' port.
     package func serves(dashboard url: String?) async throws {
         try await loop.submit { self.switchboard.value.dashboardURL = url }.get()
     }
 
-    /// Adds a sink to the tap. It is first told of the link and the connected apps, with the times at
-    /// which they came, and of the frames that opened their sessions and registered them; then it sees all traffic
-    /// from now on. When its queue is full it alone misses frames, and the queue counts them.
+    /// Adds a sink to the tap. The sink is first told of the link and the connected apps, with the times at
+    /// which they came, and of the frames that opened their sessions and registered them; from then on it
+    /// sees all traffic. When its queue is full, only this sink misses frames, and the queue counts them.
     package func attach(_ queue: TapQueue, _ policy: TapPolicy) async throws {
         try await loop.submit { self.switchboard.value.attach(queue, policy) }.get()
     }
@@ -136,22 +137,22 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.tap.detach(queue) }.get()
     }
 
-    /// Puts a note between the frames of all sinks but the observers', and returns when it has its place.
+    /// Inserts a note among the frames of all sinks but the observers', and returns once it is in place.
     package func note(_ note: TapNote) async throws {
         try await loop.submit { self.switchboard.value.tap.record(note, at: .now()) }.get()
     }
 
-    /// The same without waiting for it.
+    /// Inserts a note without waiting.
     package func noteSoon(_ note: TapNote) {
         loop.execute { self.switchboard.value.tap.record(note, at: .now()) }
     }
 
-    /// Hands over what the sinks have collected and were to get in some milliseconds.
+    /// Hands over what the sinks have collected and would otherwise get some milliseconds later.
     package func handOver() async throws {
         try await loop.submit { self.switchboard.value.tap.emit() }.get()
     }
 
-    /// Waits until the observers have done with everything that has passed so far, but no longer than
+    /// Waits until the observers have dealt with everything that has passed so far, but no longer than
     /// `patience`: on a busy machine they may be far behind.
     package func observersCatchUp(within patience: TimeAmount) async {
         let seen = loop.makePromise(of: Void.self)
@@ -175,7 +176,9 @@ package final class Relay: Sendable {
         }.get()
     }
 
-    /// The same with every app; returns how many there were.
+    /// Disconnects every app in the same way.
+    ///
+    /// - Returns: The number of apps, without those that are closing already.
     package func disconnectAll(because reason: CloseReason) async throws -> Int {
         try await loop.submit {
             let switchboard = self.switchboard.value
@@ -184,7 +187,7 @@ package final class Relay: Sendable {
         }.get()
     }
 
-    /// Changes what can be changed while it runs; `tapQueueBytes` cannot.
+    /// Changes what can be changed at run time; `tapQueueBytes` cannot.
     package func reconfigure(
         _ configuration: RelayConfiguration, accessoryAddress: String
     ) async throws {
@@ -198,7 +201,7 @@ package final class Relay: Sendable {
         try await loop.submit { self.switchboard.value.reopenLink(reason: reason) }.get()
     }
 
-    /// The link, if there is one, is about to be closed from outside the hub, for this reason.
+    /// Announces that the link, if there is one, is about to be closed from outside the hub, for this reason.
     package func linkWillClose(because reason: String) async {
         try? await loop.submit { self.switchboard.value.linkWillClose(because: reason) }.get()
     }
@@ -218,7 +221,7 @@ package final class Relay: Sendable {
         }
         try? await done.futureResult.get()
         try? await loop.submit { self.switchboard.value.tap.finish() }.get()
-        // Also when the loop did not take it.
+        // Also when the loop did not run it.
         tapQueue.finish()
     }
 }

@@ -4,15 +4,15 @@
 package struct LimitHits: Sendable, Equatable {
     package var count: UInt64 = 0
     package var lastAt: WallTime?
-    /// When the hits began that `lastAt` ends: no two of them are more than `pause` apart.
+    /// When the run of hits began that `lastAt` ends: no two of its hits are more than `pause` apart.
     package var beganAt: WallTime?
 
-    /// Nanoseconds without a hit after which the next one is another matter.
+    /// Nanoseconds without a hit after which the next one begins a new run.
     package static let pause: Int64 = 10_000_000_000
 
     mutating func add(at time: WallTime) {
         count += 1
-        // A clock that was set back starts again as well.
+        // A clock that was set back begins a new run, too.
         let since = lastAt.map { time.nanoseconds &- $0.nanoseconds } ?? .max
         if since < 0 || since > Self.pause { beganAt = time }
         lastAt = time

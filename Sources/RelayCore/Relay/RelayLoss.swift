@@ -7,7 +7,7 @@ package enum RelayLoss: Hashable, Sendable {
 }
 
 extension CloseReason {
-    /// As when an app crashes: it had a session and left without a word, or its connection broke.
+    /// Whether it looks like a crash: the app had a session and left without a word, or its connection broke.
     var isCrash: Bool {
         switch self {
         case .connectionError, .reset, .left(.vanished), .left(.vanishedInside),

@@ -5,7 +5,7 @@ package struct RelaySnapshot: Sendable {
     package struct Link: Sendable {
         package var isUp: Bool
         package var counters: TrafficCounters
-        /// Bytes dropped because they were no frames.
+        /// Bytes dropped because they were not frames.
         package var garbageBytes: UInt64 = 0
         /// What the other side seems to speak if it is not SDL.
         package var recognised: WrongProtocol?
@@ -25,7 +25,7 @@ package struct RelaySnapshot: Sendable {
         package var bytesInFlight = 0
         /// How fast the link takes bytes, per second; nil until frames had to wait for it.
         package var drainRate: Int?
-        /// Not read at the moment because an app does not take what it brings.
+        /// Whether the link is not read at the moment, because an app or a sink of the tap cannot keep up.
         package var isHeld: Bool
         /// Nil when the accessory is no head unit.
         package var faults: FaultsSnapshot?
@@ -36,19 +36,19 @@ package struct RelaySnapshot: Sendable {
         package var peer: String
         package var connectedAt: WallTime
         package var sessions: [SessionGrant] = []
-        /// Waits for an answer to StartService.
+        /// Whether the app waits for an answer to StartService.
         package var isStarting = false
         package var counters: TrafficCounters
         /// Bytes waiting for this app.
         package var queuedBytes: Int
         package var refusedFrames: UInt64
-        /// Units for it that it missed because it did not read; nil where none are left out for that.
+        /// Units that the app missed because it did not read; nil where none are left out for that.
         package var lostFrames: UInt64?
         package var lastProblem: String?
         package var isPaused: Bool
     }
 
-    /// An app that was here, and why it is not any more.
+    /// An app that has left, and why.
     package struct Departure: Sendable {
         package var id: AppID
         package var peer: String
@@ -61,7 +61,7 @@ package struct RelaySnapshot: Sendable {
     package var departures: [Departure]
     package var limits: [RelayLimit: LimitHits]
     package var refusedConnections: UInt64
-    /// Batches of frames that went past the observers unseen.
+    /// Batches of frames that the observers missed.
     package var missedBatches: Int
 }
 

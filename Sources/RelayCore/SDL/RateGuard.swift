@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Keeps one session below the rate at which head units end a session; `SDLApp` asks before it
-/// passes on what is not for the link.
+/// Keeps one session below the rate at which head units end a session; `SDLApp` consults it before
+/// it passes on frames that are not for the link.
 ///
-/// Counts frames of the last second in slots of 100 ms. A whole slot more than the second is
-/// looked at, so that no second, wherever it begins, has more than the limit.
+/// Counts the frames of the last second in slots of 100 ms, plus one whole slot, so that no second
+/// has more than the limit, wherever it begins.
 struct RateGuard {
     static let slotLength: TimeAmount = .milliseconds(100)
     private static let slotCount = 11
@@ -28,7 +28,7 @@ struct RateGuard {
 
     private func isFull(at now: NIODeadline) -> Bool {
         guard limit > 0, sum >= limit else { return false }
-        // A copy, which only an app that has reached its limit costs.
+        // A copy, made only for an app that has reached its limit.
         var counts = self
         counts.advance(to: now)
         return counts.sum >= limit

@@ -1,22 +1,22 @@
 import NIOCore
 import SDLProtocol
 
-/// What SDL knows of one app besides its connection. The router's handle of the app.
+/// The SDL state of one app, apart from its connection, and the router's handle for the app.
 ///
-/// Cuts whole frames, so that two apps can never interleave halves.
+/// Passes on whole frames only, so two apps can never interleave parts of frames.
 final class SDLApp: AppReader {
     let connection: AppConnection
-    /// There as long as its apps, since the hub is.
+    /// Outlives its apps, because the hub does.
     private unowned let language: SDLLanguage
-    /// Messages that relayd ended in its place.
+    /// Messages that relayd ended on the app's behalf.
     var endedMessages: UInt64 = 0
-    /// Heartbeats of the head unit that relayd answered in its place.
+    /// Heartbeats of the head unit that relayd answered on the app's behalf.
     var answeredHeartbeats: UInt64 = 0
-    /// Frames dropped behind its end, and their bytes.
+    /// Frames dropped after the app left, and their bytes.
     var unsaid = FrameSum()
     /// Bytes of this app that wait in the link's scheduler.
     var linkQueuedBytes = 0
-    /// When its developer was last told that it is paced.
+    /// When the developer was last told that the app is being paced.
     var pacedNoticeAt: NIODeadline?
 
     private var decoder: FrameDecoder
@@ -24,7 +24,7 @@ final class SDLApp: AppReader {
     /// A frame that the rate guard refused; it goes first when the pause is over.
     private var refused: Frame?
     private let stallWatch: StallWatch<SDLApp>
-    /// Until when its last words are paced after it has gone.
+    /// The end of the time in which the app's last frames are still paced after it has gone.
     private var lastWordsUntil: NIODeadline?
 
     init(_ connection: AppConnection, _ language: SDLLanguage) {
@@ -51,7 +51,7 @@ final class SDLApp: AppReader {
     }
 
     func passOn() {
-        // Once for all frames: each look through the reference costs two atomic operations.
+        // Loaded once for all frames: each access through the reference costs two atomic operations.
         let language = language
         do {
             while connection.mayGoOn, let frame = try nextFrame(language) {
@@ -84,24 +84,24 @@ final class SDLApp: AppReader {
         }
     }
 
-    /// What fault rules have let go counts as what the app says now.
+    /// Counts frames that fault rules have let go towards the app's own rate.
     func count(_ passed: RateGuard) { rateGuard.adopt(passed, at: language.hub.now) }
 
-    /// Whole frames that arrived before the end are still the app's word, as fast as the head unit takes
-    /// them: it would end the session for a flood, and not hear them at all.
+    /// Whole frames that arrived before the connection ended are still passed on, but no faster than the
+    /// head unit takes them: it would end the session over a flood, and hear none of them.
     func hungUp() {
         language.hungUp(self)
         lastWordsUntil = language.hub.now + Self.lastWordsPatience
     }
 
-    /// How long the last words of an app that sent too fast may take. Its session stays as long, and
-    /// its app ID with it; libraries come back after a second or more.
+    /// How long the last frames of an app that sent too fast may take. Its session and its app ID stay
+    /// taken for as long; libraries reconnect after a second or more.
     ///
-    /// No option: it follows from the libraries' own wait, and what it bounds is bounded by
-    /// `apps.frames_per_second` already: two seconds of frames that came in one burst.
+    /// Not configurable: it follows from the libraries' own wait, and `apps.frames_per_second` already
+    /// bounds the frames: two seconds' worth that came in one burst.
     static let lastWordsPatience: TimeAmount = .seconds(2)
 
-    /// The head unit allows larger frames than the default.
+    /// Raises the limit: the head unit allows larger frames than the default.
     func allowPayload(bytes: Int) {
         decoder.rules.maximumPayloadBytes = max(decoder.rules.maximumPayloadBytes, bytes)
     }
@@ -117,12 +117,12 @@ final class SDLApp: AppReader {
         stallWatch.cancel()
     }
 
-    /// While the app is paused, nobody can expect its frame to go on.
+    /// Nil while the app is paused, because its frame cannot be expected to continue then.
     private var unfinishedFrame: StreamPosition? {
         connection.isPaused ? nil : decoder.unfinished
     }
 
-    /// What it sent last that is not a whole frame.
+    /// Shows the app's last bytes that are not a whole frame.
     func showUnfinished() {
         language.noFrame(decoder.undecoded, at: decoder.offset, of: id)
     }

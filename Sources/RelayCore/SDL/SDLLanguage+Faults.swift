@@ -1,6 +1,6 @@
-// Where fault rules stand on the way of a frame: an app's frames pass them before the router hears of them,
-// as on a bad network, and the head unit's frames behind it, as an app gets them. So relayd's own words to
-// the head unit are never spoilt, and no app's session hangs on another's rule.
+// Where frames pass through fault rules: an app's frames before the router sees them, as on a bad network,
+// and the head unit's frames after it, as an app gets them. So relayd's own frames to the head unit are
+// never affected, and no app's session depends on another app's rule.
 
 import Logging
 import NIOCore
@@ -9,7 +9,7 @@ import SDLProtocol
 extension SDLLanguage {
     // MARK: - Frames
 
-    /// Routes the frame of an app as fault rules let it: now and as it came, or as `carryOutFaults` does.
+    /// Routes an app's frame as fault rules allow: now and unchanged, or through `carryOutFaults`.
     @inline(never)
     func routeThroughFaults(_ frame: Frame, from app: SDLApp) {
         if faults?.passAtOnce(frame, .fromApp, of: app, at: hub.now) == true {
@@ -25,10 +25,10 @@ extension SDLLanguage {
         holdBack(app)
     }
 
-    /// The same for a frame to an app.
+    /// Does the same for a frame to an app.
     ///
-    /// - Parameter fate: What relayd itself has done to it; its own words keep their place, and no rule
-    ///   takes them.
+    /// - Parameter fate: What relayd itself has done to the frame; relayd's own frames keep their place,
+    ///   and no rule applies to them.
     @inline(never)
     func passThroughFaults(
         _ frame: Frame, to app: SDLApp, _ fate: FrameFate, _ grant: GrantMeaning?
@@ -49,7 +49,8 @@ extension SDLLanguage {
         releaseIfFull(for: app)
     }
 
-    /// One thing after the other: what it causes may come back here, and stands behind what is left.
+    /// Carries out effects one after the other: what an effect causes may call this again, and goes after
+    /// the remaining effects.
     func carryOutFaults() {
         guard !isFaulting else { return }
         isFaulting = true
@@ -87,7 +88,7 @@ extension SDLLanguage {
 
     // MARK: - Bounds
 
-    /// When as much waits for an app as may, all of it is passed on.
+    /// Passes on everything held for an app once it reaches the limit.
     private func releaseIfFull(for app: SDLApp) {
         guard let faults, faults.heldBytes(to: app) >= hub.configuration.appQueueBytes else {
             return
@@ -97,7 +98,8 @@ extension SDLLanguage {
         carryOutFaults()
     }
 
-    /// What waits of an app counts as what waits for the link does: with too much, it is not read.
+    /// Treats an app's held frames like frames that wait for the link: with too many bytes, the app is not
+    /// read.
     private func holdBack(_ app: SDLApp) {
         guard let faults, faults.heldBytes(from: app) >= hub.configuration.linkQueueBytes else {
             return
@@ -106,7 +108,8 @@ extension SDLLanguage {
         hub.countHit(of: .linkQueue)
     }
 
-    /// Read again in the next turn of the loop: here its frames would come in the middle of others.
+    /// Reads the app again in the next turn of the loop: here its frames would come in the middle of
+    /// others.
     private func letGo(_ app: SDLApp) {
         guard app.connection.isPaused(.fault),
             faults?.heldBytes(from: app) ?? 0 <= hub.configuration.linkQueueBytes / 2
@@ -118,14 +121,14 @@ extension SDLLanguage {
 
     // MARK: - Ends
 
-    /// The app has hung up; its last words pass before its goodbye is said.
+    /// Passes on the last frames of an app that has hung up, before its goodbye is sent.
     func faultsLose(_ app: SDLApp) {
         faults?.hungUp(app, at: hub.now)
         carryOutFaults()
         forgetInFaults(app)
     }
 
-    /// relayd sends the app away: nothing of it is passed on any more.
+    /// Forgets an app that relayd dismisses: none of its frames are passed on any more.
     func forgetInFaults(_ app: SDLApp) {
         faults?.forget(app)
         carryOutFaults()
@@ -194,7 +197,7 @@ extension SDLLanguage {
         carryOutFaults()
     }
 
-    /// Another head unit may be a real one.
+    /// Removes harmful rules if the head unit is a real one: after a change of address it may be.
     func dropHarmfulFaults() {
         guard let faults, hub.isHeadUnitReal else { return }
         hub.beginRead()

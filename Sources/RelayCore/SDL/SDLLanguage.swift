@@ -12,22 +12,23 @@ final class SDLLanguage: AccessoryLanguage {
     /// timers keep the hub alive.
     unowned(unsafe) let hub: Switchboard
     let reporter: SDLReporter
-    /// Which frame may go to the head unit now.
+    /// Decides which frame may go to the head unit now.
     private(set) lazy var output = LinkOutput(self)
-    /// Whether the link has to wait for an app that reads too slowly.
+    /// Decides whether the link has to wait for an app that reads too slowly.
     private lazy var backPressure = BackPressure(hub: hub)
     var router: SessionRouter<SDLApp>
     private var link: SDLLink?
     private(set) var apps: [AppID: SDLApp] = [:]
     private var isPerforming = false
-    /// What people have asked to be spoilt; nil when nothing is, which costs each frame one look.
+    /// The fault rules and the frames they hold; nil when there are none, so that each frame costs only one
+    /// check.
     var faults: FaultStage<SDLApp>?
     var isFaulting = false
-    /// Of the latest rule.
+    /// The number of the latest fault rule.
     var faultNumber: UInt32 = 0
-    /// Audio and video that relayd says in apps' places.
+    /// Audio and video streams that relayd sends in place of apps.
     var streams: [OwnRequestID: DrivenStream] = [:]
-    /// Who waits for the answer to a request of relayd's own.
+    /// The callbacks that wait for answers to relayd's own requests.
     private var asked: [OwnRequestID: (DrivenAnswer) -> Void] = [:]
 
     init(_ hub: Switchboard) {
@@ -67,7 +68,7 @@ final class SDLLanguage: AccessoryLanguage {
         if frame.type == .control { sessionsMayHaveChanged() }
     }
 
-    /// Sends to an app, unless a fault rule has something against it.
+    /// Sends to an app, through the fault rules if there are any.
     @inline(__always)
     private func deliver(
         _ frame: Frame, to app: SDLApp, fate: FrameFate = .forwarded, grant: GrantMeaning? = nil
@@ -84,7 +85,7 @@ final class SDLLanguage: AccessoryLanguage {
         hub.send(frame.wire, to: app.connection)
     }
 
-    /// What the router took the frame for, if it is a grant.
+    /// How the router understood the frame, if it is a grant.
     @inline(__always)
     private func meaning(of frame: Frame) -> GrantMeaning? {
         guard frame.controlType == .startServiceACK, frame.service == .rpc else { return nil }
@@ -104,7 +105,7 @@ final class SDLLanguage: AccessoryLanguage {
         route(frame, from: app)
     }
 
-    /// - Parameter fate: What a fault rule has done to it.
+    /// - Parameter fate: What a fault rule has done to the frame.
     func route(_ frame: Frame, from app: SDLApp, fate: FrameFate = .forwarded) {
         let hub = hub
         switch router.receive(frame, from: app, at: hub.now) {
@@ -123,9 +124,9 @@ final class SDLLanguage: AccessoryLanguage {
         if !router.actions.isEmpty { performActions() }
     }
 
-    // MARK: - What the router wants besides
+    // MARK: - Router actions
 
-    /// Carries out what the router wants, and what it wants because of that, in order.
+    /// Carries out the router's actions, and those that result from them, in order.
     func performActions() {
         guard !isPerforming else { return }
         isPerforming = true
@@ -171,8 +172,8 @@ final class SDLLanguage: AccessoryLanguage {
         case .driven(let frames, let app):
             for frame in frames {
                 hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .byRelay)
-                // As the app's: what waits of it goes before its goodbye, and as fast as the head unit takes
-                // what the app says.
+                // Sent as the app's own: waiting frames go before the app's goodbye, and no faster than the head
+                // unit takes frames from the app.
                 output.forward(frame, from: .app(app))
             }
         case .pass(let frame, let app):
@@ -190,7 +191,7 @@ final class SDLLanguage: AccessoryLanguage {
         }
     }
 
-    /// What the head unit says of itself and of frames with a grant.
+    /// Notes what a grant says about the head unit and about frames.
     private func opened(_ grant: SessionGrant, of app: SDLApp) {
         if let mtu = grant.mtu, mtu <= Self.largestBelievableMTU {
             app.allowPayload(bytes: Int(mtu) + Self.payloadSlack)
@@ -201,14 +202,13 @@ final class SDLLanguage: AccessoryLanguage {
         hub.link.protocolVersion = grant.fullVersion ?? "\(grant.version)"
     }
 
-    /// Head units announce at most a few hundred KiB; more is an error of theirs.
+    /// Head units announce at most a few hundred KiB; a larger value is their error.
     private static let largestBelievableMTU: Int64 = 4 << 20
-    /// Whether an MTU counts the header is not agreed; one header and a little more is allowed.
+    /// Whether an MTU includes the header is not agreed, so one header and a little more is allowed.
     private static let payloadSlack = 28
 
-    /// What the router wants because of what was written between two reads. Only goodbyes make it want
-    /// anything; what was written may have started the time the head unit has to answer one, or was
-    /// the last word.
+    /// Carries out the actions that result from writes between two reads. Only goodbyes cause any: a write may
+    /// have started the head unit's time to answer one, or may have been its last word.
     func settle() {
         if !router.actions.isEmpty {
             performActions()
@@ -220,16 +220,16 @@ final class SDLLanguage: AccessoryLanguage {
         hub.finishIfAllIsSaid()
     }
 
-    // MARK: - Driven by somebody
+    // MARK: - Driving
 
-    /// Who is told after the actions that come before: the answer to what has not been written yet must not
-    /// come first.
+    /// Answers to deliver once the actions before them are done: an answer must not come before its message is
+    /// written.
     private var answers: [(id: OwnRequestID, answer: DrivenAnswer)] = []
 
-    /// Says something in a session of an app in its place, or in that of the head unit.
+    /// Sends an RPC in an app's session, in place of the app or of the head unit.
     ///
-    /// - Parameter answered: Called once: with the head unit's answer, or with what else became of it; not after
-    ///   `giveUp`. May be called before this returns.
+    /// - Parameter answered: Called once, with the head unit's answer or another outcome; not after `giveUp`.
+    ///   May be called before this returns.
     @discardableResult
     func drive(
         _ rpc: DrivenRPC, _ direction: Direction, app: AppID, session: UInt8?,
@@ -251,7 +251,7 @@ final class SDLLanguage: AccessoryLanguage {
         return id
     }
 
-    /// Nobody waits for what comes of it any more; nothing when it is known already.
+    /// Stops waiting for the outcome of a request. Does nothing when the outcome is already known.
     func giveUp(_ id: OwnRequestID) {
         if asked.removeValue(forKey: id) != nil { router.giveUp(id) }
     }
@@ -320,7 +320,7 @@ final class SDLLanguage: AccessoryLanguage {
     var isLinkHeld: Bool { backPressure.isLinkHeld }
     var isAwaitingAnswer: Bool { router.isAwaitingAnswer }
 
-    /// Shows those that record everything what was no frame.
+    /// Shows bytes that were not a frame to whatever records everything.
     func noFrame(_ bytes: ByteBuffer, at offset: UInt64, of app: AppID?) {
         guard bytes.readableBytes > 0 else { return }
         hub.tap.record(
@@ -329,7 +329,7 @@ final class SDLLanguage: AccessoryLanguage {
                 offset: offset, time: hub.time))
     }
 
-    /// Bytes from the head unit that are not frames.
+    /// Handles bytes from the head unit that are not frames.
     func garbage(_ report: GarbageReport) {
         hub.link.recognised = WrongProtocol(firstBytes: report.excerpt) ?? hub.link.recognised
         reporter.garbage(report, recognised: hub.link.recognised, at: hub.time)
@@ -364,7 +364,7 @@ final class SDLLanguage: AccessoryLanguage {
 
     func tookAll(_ app: AppConnection) { backPressure.drained(app, at: hub.loop.now) }
 
-    /// Bytes from an app that are not a frame: that app alone is closed.
+    /// Handles bytes from an app that are not a frame: closes that app alone.
     func garbage(_ error: FrameError, at offset: UInt64, bytes: ByteBuffer, from app: SDLApp) {
         let reason = reporter.garbage(error, at: offset, bytes: bytes, from: app, at: hub.time)
         hub.close(app.connection, reason)
@@ -379,11 +379,11 @@ final class SDLLanguage: AccessoryLanguage {
 
     // MARK: - Apps that send too fast
 
-    /// Whether the head unit would stand one more frame of an app's session now: what has been
-    /// written to the link counts. What is not for the link the app's own guard counts here.
+    /// Whether the head unit would tolerate one more frame of an app's session now, counting what has been
+    /// written to the link. Frames that are not for the link are counted here by the app's own guard.
     @inline(__always)
     func admit(_ frame: Frame, of app: SDLApp, or own: inout RateGuard) -> Bool {
-        // Mostly so; asking the router would make a copy of it.
+        // True in most cases; asking the router would make a copy of it.
         let isPlainlyOpen =
             router.routes[frame.sessionID].owner == app
             && router.routes[frame.sessionID].phase == .open
@@ -393,8 +393,8 @@ final class SDLLanguage: AccessoryLanguage {
         return output.allows(frame.sessionID)
     }
 
-    /// The app is gone, and was too fast for the head unit to hear all it said. There may be as many
-    /// such frames as its socket held, so that they are only counted.
+    /// Drops a frame of an app that has gone and sent too fast for the head unit to hear everything. There may
+    /// be as many such frames as its socket held, so they are only counted.
     func dropLastWord(_ frame: Frame, of app: SDLApp) {
         hub.tap.record(
             frame, .fromApp, app: app.id, time: hub.time, fate: .dropped(.leftTooFast))
@@ -402,7 +402,7 @@ final class SDLLanguage: AccessoryLanguage {
         app.unsaid.count(frame.wire.readableBytes)
     }
 
-    /// The app has sent all it may for now; it goes on at `deadline`.
+    /// Reports that the app has sent all it may for now, and resumes it at `deadline`.
     func paced(_ app: SDLApp, until deadline: NIODeadline) {
         reporter.paced(app, at: hub.now, hub.time)
         // An app whose connection has ended may be all that is left.
@@ -414,13 +414,13 @@ final class SDLLanguage: AccessoryLanguage {
     // MARK: - The end
 
     func leaveAll() {
-        // relayd stops: what is said now must be heard.
+        // relayd is stopping: what is sent now must get through.
         if faults != nil { clearFaults() }
         router.endAllSessions(at: hub.now)
         performActions()
     }
 
-    /// A goodbye may also be over because its last word has been written.
+    /// A goodbye may also be over because its last frame has been written.
     var isAllSaid: Bool { router.hasSaidAllGoodbyes }
 
     var silentTimeout: TimeAmount { hub.configuration.silentTimeout }

@@ -1,11 +1,11 @@
 import NIOCore
 import SDLProtocol
 
-/// Cuts what the head unit sends into frames, and finds the next frame after bytes that are not one. One per
+/// Splits the head unit's bytes into frames, and finds the next frame after bytes that are not one. One per
 /// opened link.
 final class SDLLink: LinkReader {
     let connection: LinkConnection
-    /// Owns this, and is there as long as the link.
+    /// Owns this object, and lives as long as the link.
     private unowned let language: SDLLanguage
     private var decoder: FrameDecoder
     private let stallWatch: StallWatch<SDLLink>
@@ -30,8 +30,8 @@ final class SDLLink: LinkReader {
         }
     }
 
-    /// When nothing has come for so long, nothing will prove the last frame behind garbage: what a
-    /// head unit sends in one go is here by then, also over a serial line.
+    /// After this long without bytes, nothing will confirm the last frame behind garbage: what a head unit
+    /// sends in one go has arrived by then, even over a serial line.
     static let silence: TimeAmount = .milliseconds(100)
 
     func received(_ bytes: ByteBuffer) {
@@ -41,10 +41,10 @@ final class SDLLink: LinkReader {
     }
 
     private func pump() {
-        // Once for all frames: each look through the reference costs two atomic operations.
+        // Loaded once for all frames: each access through the reference costs two atomic operations.
         let language = language
-        // With resynchronisation nothing is thrown. Writing may show in between that the link is gone:
-        // what is left of the read belongs to sessions that are over.
+        // With resynchronisation nothing is thrown. A write in between may reveal that the link is gone: the
+        // rest of the read then belongs to sessions that are over.
         while connection.isOpen, let frame = try? decoder.next() {
             if decoder.hasDropped { showDropped() }
             language.receiveFromAccessory(frame)
@@ -58,12 +58,12 @@ final class SDLLink: LinkReader {
         for run in decoder.takeDropped() { language.noFrame(run.bytes, at: run.offset, of: nil) }
     }
 
-    /// What came and is neither a frame nor known to be none, now that nothing follows.
+    /// Shows the bytes not yet known to be a frame or garbage, now that nothing follows.
     func showUnfinished() {
         language.noFrame(decoder.undecided, at: decoder.offset, of: nil)
     }
 
-    /// Sessions whose frames may be expected, for resynchronisation.
+    /// Sets the sessions whose frames may be expected, for resynchronisation.
     func expect(sessions: SessionSet) {
         decoder.expected.sessions = sessions
     }
@@ -98,7 +98,7 @@ final class SDLLink: LinkReader {
         pumpAgain()
     }
 
-    /// Without a read.
+    /// Pumps outside a read.
     private func pumpAgain() {
         let hub = language.hub
         hub.beginRead()

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 import SDLProtocol
 
-/// Puts into words what `SDLLanguage` carries out. Everything here is called on the hub's loop.
+/// Logs and reports what `SDLLanguage` does. Everything here is called on the hub's loop.
 final class SDLReporter {
     private let reporter: HubReporter
     var configuration: RelayConfiguration
@@ -21,7 +21,7 @@ final class SDLReporter {
 
     // MARK: - Apps
 
-    /// Behind its last frame.
+    /// Reports the frames dropped after the app left; called after its last frame.
     func closed(_ app: SDLApp) {
         guard app.unsaid.frames > 0 else { return }
         logger.warning(
@@ -44,7 +44,7 @@ final class SDLReporter {
             ])
     }
 
-    /// The app sends faster than a head unit stands.
+    /// Reports that the app sends faster than a head unit tolerates.
     func paced(_ app: SDLApp, at now: NIODeadline, _ time: WallTime) {
         reporter.countHit(of: .framesPerSecond, at: time)
         let limit = configuration.framesPerSecond
@@ -53,14 +53,14 @@ final class SDLReporter {
             return
         }
         app.pacedNoticeAt = now
-        // The advice warns.
+        // The warning comes from the advice.
         notice(.paced(framesPerSecond: limit), app, at: time)
     }
 
-    /// Pacing starts and stops ten times a second; once is enough for people.
+    /// Pacing starts and stops ten times a second; people need only one notice in this time.
     private static let pacedNoticeInterval: TimeAmount = .seconds(10)
 
-    /// Bytes from an app that are not a frame.
+    /// Reports bytes from an app that are not a frame.
     ///
     /// - Returns: Why the connection is to be closed.
     func garbage(
@@ -82,16 +82,17 @@ final class SDLReporter {
 
     // MARK: - The link
 
-    /// Bytes from the head unit that are not frames.
+    /// Reports bytes from the head unit that are not frames.
     ///
-    /// - Parameter recognised: What the head unit has been found to speak, now or before.
+    /// - Parameter recognised: The protocol that the head unit has been found to speak, now or
+    ///   before.
     func garbage(_ report: GarbageReport, recognised: WrongProtocol?, at time: WallTime) {
         let garbage = GarbageNotice(
             offset: report.offset, error: report.error,
             recognised: WrongProtocol(firstBytes: report.excerpt),
             excerpt: report.excerpt.hexExcerpt())
         notice(.garbage(garbage), nil, at: time)
-        // Of what is recognised the advice warns.
+        // For a recognised protocol, the warning comes from the advice.
         logger.log(
             level: garbage.recognised == nil ? .warning : .debug,
             """
@@ -101,7 +102,7 @@ final class SDLReporter {
             """)
     }
 
-    /// A peer stopped in the middle of a frame; `app` is nil for the head unit.
+    /// Reports a peer that stopped in the middle of a frame; `app` is nil for the head unit.
     func stalled(_ position: StreamPosition, app: SDLApp?) {
         let problem =
             "stopped in the middle of a frame \(configuration.stallTimeout.seconds) s ago: "
@@ -111,7 +112,7 @@ final class SDLReporter {
             .stoppedSending(
                 bytes: position.bytes, seconds: configuration.stallTimeout.secondsAsNumber),
             app, at: .now())
-        // The advice warns.
+        // The warning comes from the advice.
         if let app {
             logger.debug("the app \(problem)", metadata: ["app": "\(app.id)"])
         } else {
@@ -119,7 +120,7 @@ final class SDLReporter {
         }
     }
 
-    /// The head unit takes nothing although frames wait for it.
+    /// Reports that the head unit takes nothing although frames wait for it.
     func linkStalled(queuedBytes: Int) {
         let notice = RelayNotice.stoppedReading(
             queuedBytes: queuedBytes, seconds: configuration.stallTimeout.secondsAsNumber)
@@ -168,7 +169,7 @@ final class SDLReporter {
                 """, metadata: ["app": "\(app.id)"])
         case .sessionRefused(let app, let inUse):
             sessionRefused(app, inUse: inUse, at: now, time)
-        // Of these two the advice warns.
+        // For these two events, the warning comes from the advice.
         case .wrongHash(let app, let session, let hash):
             logger.debug(
                 hash.sent == .nothing
@@ -199,7 +200,7 @@ final class SDLReporter {
         let notice = RelayNotice.heartbeatAnswered(
             seconds: configuration.heartbeatPatience.secondsAsNumber)
         app.connection.lastProblem = notice.description
-        // At a breakpoint one comes every 7 s.
+        // While the app is at a breakpoint, a heartbeat comes every 7 s.
         app.answeredHeartbeats += 1
         guard HubReporter.isWorthALine(app.answeredHeartbeats) else { return }
         self.notice(notice, app, at: time)

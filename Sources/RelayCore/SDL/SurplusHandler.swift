@@ -1,17 +1,17 @@
 import NIOCore
 import SDLProtocol
 
-/// A connection that is one too many: answers the first StartService with StartServiceNAK and ends.
+/// Handles a surplus connection: answers the first StartService with StartServiceNAK and closes.
 /// Lives on the link's event loop.
 ///
-/// Whatever it does or does not, it is gone after `patience`, and it reads a few KiB at most.
+/// The connection is closed after `patience` in any case, and at most a few KiB of it are read.
 final class SurplusHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// How long an app may take to ask and to hang up: libraries do both at once.
+    /// How long an app may take to send StartService and hang up; libraries do both at once.
     static let patience: TimeAmount = .seconds(5)
-    /// Bytes before it is clear that no StartService comes; one takes less than 200.
+    /// Bytes after which no StartService is expected any more; one takes less than 200.
     private static let maximumBytes = 4096
 
     private let reason: String

@@ -3,26 +3,26 @@ package import SDLProtocol
 
 /// The one way off the hot path: shows frames and events to every sink. Lives on the event loop.
 ///
-/// Frames are copied once, into a batch of which each sink gets what it wants. Each sink has its own queue,
+/// Frames are copied once, into a batch from which each sink gets what it wants. Each sink has its own queue,
 /// bound, policy and count of missed frames, so a slow sink never costs the others a frame.
 package final class FrameTap {
     private let loop: any EventLoop
-    /// The sink of the observers. Not among the others: without these, no array is looked at.
+    /// The observers' sink. Kept apart from the others: while there are none, no array is looked at.
     private let observers: TapSink
     private var others: [TapSink] = []
     /// What has passed since the last batch, for the sinks whose queues are not full.
     private var batch: TapBatch
     /// Sinks whose queues are full.
     private var sheddingSinks = 0
-    /// For the next batches.
+    /// Storage for the next batches.
     let storage = TapStorage()
     private var isFinished = false
-    /// For sinks that come later.
+    /// For sinks that are attached later.
     private var prologue = TapPrologue(maximumBytes: prologueBytes)
-    /// Called when the hub has to wait for a sink, and when it need not any more.
+    /// Called when the hub has to wait for a sink, and when it no longer has to.
     var holdChanged: () -> Void = {}
 
-    /// Registrations and grants of all sessions that a link can have, with long answers.
+    /// Room for the registrations and grants of all sessions that a link can have, with long answers.
     private static let prologueBytes = 8 << 20
 
     init(queue: TapQueue, _ policy: TapPolicy = .observers, loop: any EventLoop) {
@@ -33,21 +33,22 @@ package final class FrameTap {
 
     // MARK: Sinks
 
-    /// Adds a sink, which sees everything from now on. Before that it gets the frames which opened the sessions
-    /// that are running, and registered their apps.
+    /// Adds a sink, which sees everything from now on. First it gets the frames that opened the running
+    /// sessions and registered their apps.
     ///
-    /// - Parameter news: Events that bring it up to date.
+    /// - Parameter news: Events that bring the sink up to date.
     func attach(_ queue: TapQueue, _ policy: TapPolicy, news: [TapItem]) {
         guard !isFinished else { return queue.finish() }
         emit()
         let sink = TapSink(queue, policy, loop: loop)
         sink.holdChanged = { [weak self] in self?.holdChanged() }
-        // It may be full of what follows, and the hub has to wait for it.
+        // These may fill its queue, and then the hub has to wait for it.
         others.append(sink)
         regroup()
         for event in news { sink.record(event) }
         let frames = prologue.frames
-        // Without them, nothing of the sessions could be understood. Their bytes have a limit of their own.
+        // Without the frames, nothing of the sessions could be understood. Their bytes have a limit of their
+        // own.
         if !frames.isEmpty { sink.record(.frames(frames), evenIfFull: true) }
     }
 
@@ -60,7 +61,7 @@ package final class FrameTap {
         sink.finish()
     }
 
-    /// Looks who has a part in the next batch; this one is empty.
+    /// Works out which sinks take part in the next batch; the current one is empty.
     private func regroup() {
         sheddingSinks = countShedding()
         var payload = observers.isShedding ? .headers : observers.policy.payload
@@ -72,7 +73,7 @@ package final class FrameTap {
         (observers.isShedding ? 1 : 0) + others.count(where: \.isShedding)
     }
 
-    /// A sink that may miss nothing is full: nobody is to be read.
+    /// Whether a sink that may miss nothing is full, so that nobody is to be read.
     var isHolding: Bool { others.contains(where: \.isHolding) }
 
     // MARK: Frames
@@ -99,7 +100,7 @@ package final class FrameTap {
         }
     }
 
-    /// Some queues are full, and their sinks miss this frame or get it alone.
+    /// Records a frame while some queues are full: their sinks miss it or get it separately.
     @inline(never)
     private func recordForSome(
         _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
@@ -117,7 +118,7 @@ package final class FrameTap {
         if isWanted { batch.append(tapped) }
     }
 
-    /// What was collected without a sink goes without it.
+    /// Lets sinks with room take part again, after handing over what was collected without them.
     private func catchUp() {
         guard observers.canCatchUp || others.contains(where: \.canCatchUp) else { return }
         handOver()
@@ -137,7 +138,7 @@ package final class FrameTap {
                 grant: grant, isWaiting: isWaiting))
     }
 
-    /// The frames of a read are recorded: they are handed over now or soon.
+    /// Ends a read: its frames are handed over now or soon.
     func endRead() {
         let collected = batch.load
         var isMuch = observers.endRead(collected, of: self)
@@ -147,14 +148,14 @@ package final class FrameTap {
         if isMuch { handOver() }
     }
 
-    /// Hands over what there is, and has everybody look at it.
+    /// Hands over what there is, and has every reader look at it.
     func emit() {
         handOver()
         observers.tell()
         for sink in others { sink.tell() }
     }
 
-    /// Gives the sinks what there is; each has its reader told when it is time.
+    /// Gives the sinks what there is; each tells its reader when it is time.
     func handOver() {
         guard !batch.isEmpty else { return }
         let filled = batch.take(from: storage)
@@ -170,12 +171,12 @@ package final class FrameTap {
         if storage.settle(isLarge: filled.isLarge, room: room), batch.isEmpty { batch.shrink() }
     }
 
-    /// Bytes of storage that no queue counts: in reserve, and of the batch that is being filled.
+    /// Bytes of storage that no queue counts: in reserve, and in the batch that is being filled.
     var reservedBytes: Int { storage.bytes + batch.storageBytes }
 
     // MARK: Events
 
-    /// Events are rare and go at once, with the frames before them.
+    /// Records an event. Events are rare and are handed over at once, with the frames before them.
     package func record(_ event: TapItem) {
         prologue.learn(event)
         handOver()
@@ -183,15 +184,16 @@ package final class FrameTap {
         for sink in others { sink.record(event) }
     }
 
-    /// Something that did not pass. The observers are not told: what they found out is among it.
+    /// Records something that did not pass the hub. The observers are not told: it includes their own
+    /// findings.
     func record(_ note: TapNote, at time: WallTime) {
         guard !others.isEmpty else { return }
         handOver()
         for sink in others { sink.record(.noted(note, time: time)) }
     }
 
-    /// Bytes that were no frame, copied for the same reason as frames. The observers count them, and are told by a
-    /// notice.
+    /// Records bytes that were no frame, copied for the same reason as frames. The observers count them, and
+    /// are told by a notice.
     func record(_ run: TappedBytes) {
         let takers = others.filter { $0.takes(run) }
         guard !takers.isEmpty else { return }
@@ -209,7 +211,7 @@ package final class FrameTap {
         others = []
         regroup()
         observers.finish()
-        // Apps that have waited for one of them go on at once.
+        // Apps that have waited for one of the sinks go on at once.
         for sink in sinks { sink.finish() }
     }
 }

@@ -4,15 +4,15 @@ import SDLProtocol
 /// Events that could not be delivered because the queue was full: connections, what became of sessions, the
 /// state of the link, and marks. Used by `TapQueue`.
 ///
-/// It keeps at most one event per connected app, two per app that is known, one per number of a
-/// session that such an app has had and one per service of it, and two of the link. An app that came
-/// and went meanwhile leaves nothing.
+/// It keeps at most one event per newly connected app, two per app that is already known, one per session
+/// number that such an app has had and one per service of it, and two for the link. An app that came and went
+/// meanwhile leaves nothing.
 struct OwedEvents {
-    /// A number may be given to another app, and that session end, before anything is told.
+    /// The number may be given to another app, and that session may end, before anything is told.
     private struct Session: Hashable, Comparable {
         var app: AppID
         var number: UInt8
-        /// Nil for all of it.
+        /// Nil for the whole session.
         var service: ServiceType?
 
         static func < (left: Self, right: Self) -> Bool {
@@ -24,13 +24,13 @@ struct OwedEvents {
     private var connected: [AppID: TapItem] = [:]
     private var closed: [TapItem] = []
     private var ended: [Session: TapItem] = [:]
-    /// StartServices that waited and have been sent: of each app the latest.
+    /// StartServices that waited and have been sent: the latest of each app.
     private var sent: [AppID: TapItem] = [:]
     private var linkClosed: TapItem?
     private var linkOpened: TapItem?
     private var notes: [TapItem] = []
 
-    /// Notes that are kept; people make fewer in as long as a queue is full.
+    /// Most notes kept; people make fewer while a queue is full.
     static let maximumNotes = 64
 
     var isEmpty: Bool {
@@ -38,7 +38,7 @@ struct OwedEvents {
             && linkClosed == nil && linkOpened == nil && notes.isEmpty
     }
 
-    /// Frames and what the hub noticed are not owed.
+    /// Keeps an event for later. Frames and what the hub noticed are not owed.
     mutating func note(_ event: TapItem) {
         switch event {
         case .appConnected(let app, _, _): connected[app] = event
@@ -47,14 +47,14 @@ struct OwedEvents {
             ended = ended.filter { $0.key.app != app }
             sent[app] = nil
         case .session(let what, let app, _):
-            // Of an app whose arrival is owed nobody has seen a session.
+            // Nobody has seen a session of an app whose arrival is still owed.
             guard connected[app] == nil else { return }
             switch what {
             case .startSent: sent[app] = event
             case .ended(let number): ended[Session(app: app, number: number)] = event
             case .serviceEnded(let service, let number):
                 ended[Session(app: app, number: number, service: service)] = event
-            // Advice is all that is made of these, and one that is lost is not worth more room.
+            // These only lead to advice, and lost advice is not worth more room.
             case .wrongHash, .transportOffered: break
             }
         case .linkClosed:
@@ -69,7 +69,7 @@ struct OwedEvents {
         }
     }
 
-    /// All of it, in the order in which it makes sense.
+    /// Takes all events, in an order that makes sense.
     mutating func take() -> [TapItem] {
         guard !isEmpty else { return [] }
         defer { self = Self() }
@@ -82,7 +82,7 @@ struct OwedEvents {
 }
 
 extension TapItem {
-    /// What an event occupies in the queue.
+    /// Bytes that an event occupies in the queue.
     var eventBytes: Int {
         let text =
             switch self {

@@ -4,18 +4,18 @@
 import NIOCore
 import SDLProtocol
 
-/// How much has been collected: what decides when it is handed over.
+/// How much has been collected; decides when it is handed over.
 struct TapLoad {
-    /// Bytes of what every sink gets, and `TapSink.overheadBytes` for each frame.
+    /// Bytes of what every sink gets, and `TapSink.overheadBytes` per frame.
     fileprivate(set) var bytes = 0
-    /// Bytes of the audio and video frames that are whole beside it.
+    /// Bytes of the audio and video frames that are kept whole in addition.
     fileprivate(set) var streamBytes = 0
     /// Whether there is anything but audio and video.
     fileprivate(set) var hasMoreThanStreams = false
 
     var isEmpty: Bool { bytes == 0 }
 
-    /// Bytes of what a sink gets.
+    /// Bytes of what a sink with this payload gets.
     func bytes(for payload: TapPayload) -> Int {
         payload == .everything ? bytes + streamBytes : bytes
     }
@@ -29,28 +29,28 @@ struct TapLoad {
 
 /// Frames on their way to the sinks, each copied once, however many sinks there are.
 ///
-/// Frames are copied: a slice would keep a whole read buffer alive, up to 256 KiB for a frame of 64 B,
-/// and the channel would need a new one for its next read, which costs more than copying bytes that
-/// have just come. Whole audio and video frames have storage of their own, so that a sink which gets only
-/// their headers does not keep them in memory.
+/// A slice instead of a copy would keep a whole read buffer alive, up to 256 KiB for a frame of 64 B, and the
+/// channel would need a new one for its next read, which costs more than copying bytes that have just come.
+/// Whole audio and video frames have storage of their own, so that a sink that gets only their headers does
+/// not keep them in memory.
 struct TapBatch {
-    /// What is copied besides the headers: as much as the sink gets that wants most.
+    /// What is copied besides the headers: as much as the most demanding sink gets.
     private var payload: TapPayload
     private(set) var entries: [Entry] = []
-    /// Headers of audio and video frames and all of the others, one behind the other.
+    /// Headers of audio and video frames and all of the others, one after the other.
     private(set) var copies = ByteBuffer()
-    /// Whole audio and video frames, if somebody wants them.
+    /// Whole audio and video frames, if a sink wants them.
     private(set) var streams = ByteBuffer()
     private(set) var load = TapLoad()
-    /// What the frames had on the wire.
+    /// Bytes of the frames on the wire.
     private(set) var wireBytes = 0
 
     struct Entry {
-        /// Without its bytes.
+        /// The frame without its bytes.
         fileprivate(set) var frame: TappedFrame
-        /// Where in `copies` its bytes are.
+        /// Where its bytes are in `copies`.
         fileprivate(set) var copy: Place
-        /// Where in `streams` all of it is; empty if it is not there.
+        /// Where the whole frame is in `streams`; empty if it is not there.
         fileprivate(set) var stream = Place()
     }
 
@@ -78,7 +78,7 @@ struct TapBatch {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether it is in storage that is worth using again.
+    /// Whether it is in storage that is worth reusing.
     var isLarge: Bool {
         max(copies.storageCapacity, streams.storageCapacity) >= TapStorage.minimumBytes
     }
@@ -113,7 +113,7 @@ struct TapBatch {
 
     /// Returns the batch, and leaves an empty one with room for as much again.
     ///
-    /// - Parameter reserve: Storage that nobody uses, if there is any.
+    /// - Parameter reserve: Unused storage, if there is any.
     mutating func take(from reserve: TapStorage? = nil) -> TapBatch {
         var taken = TapBatch(payload)
         swap(&taken.entries, &entries)
@@ -127,7 +127,7 @@ struct TapBatch {
 
     private static func take(_ buffer: inout ByteBuffer, _ reserve: TapStorage?) -> ByteBuffer {
         if buffer.readableBytes < buffer.storageCapacity / 2 {
-            // A few bytes must not keep what a busy moment needed.
+            // A few bytes must not keep the storage that a busy moment needed.
             let few = ByteBuffer(bytes: buffer.readableBytesView)
             if buffer.storageCapacity > TapStorage.mostBytesAtOnce {
                 buffer = ByteBuffer()
@@ -142,17 +142,17 @@ struct TapBatch {
         return full
     }
 
-    /// What it occupies besides its table, filled or not.
+    /// Bytes it occupies besides its table, filled or not.
     var storageBytes: Int { copies.storageCapacity + streams.storageCapacity }
 
-    /// Gives up what a busy moment needed; the batch is empty.
+    /// Gives up the storage that a busy moment needed; the batch is empty.
     mutating func shrink() {
         if copies.storageCapacity >= TapStorage.minimumBytes { copies = ByteBuffer() }
         if streams.storageCapacity >= TapStorage.minimumBytes { streams = ByteBuffer() }
     }
 
-    /// Begins with other sinks, one of which wants as much as `payload`; the batch is empty. The table begins
-    /// small: it counts for each sink, and might be too large for one that comes.
+    /// Starts over for other sinks, the most demanding of which wants `payload`; the batch is empty. The
+    /// table starts small: it counts for each sink, and might be too large for a new one.
     mutating func begin(for payload: TapPayload) {
         self.payload = payload
         entries = []

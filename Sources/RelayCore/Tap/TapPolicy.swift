@@ -1,21 +1,21 @@
 package import NIOCore
 
-/// What a sink gets of each frame; its header in any case. Each includes what stands before it.
+/// What a sink gets of each frame; always its header. Each case includes those before it.
 package enum TapPayload: Sendable, Comparable {
     /// Headers only, for sinks that count.
     case headers
     /// All but the payload of audio and video frames. The control frames of these services are whole.
     case exceptStreams
-    /// All of it: with video that is a copy of nearly every byte, on the relay's loop.
+    /// Everything: with video, a copy of nearly every byte, on the relay's loop.
     case everything
 }
 
-/// What becomes of frames that a sink's queue has no room for.
+/// What happens to frames that a sink's queue has no room for.
 package enum TapOverflow: Sendable {
     /// They pass unseen, and are counted. Forwarding never waits.
     case miss
-    /// They are kept, and the hub reads nobody until half of the queue is empty again: what one read of
-    /// each brings is what the queue may have above its limit.
+    /// They are kept, and the hub reads nobody until half of the queue is empty again: one read of each peer
+    /// is the most that the queue may hold above its limit.
     case wait
 }
 

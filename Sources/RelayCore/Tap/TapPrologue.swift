@@ -1,26 +1,26 @@
 import NIOCore
 import SDLProtocol
 
-/// What a trace has to begin with, so that what follows can be understood: the link, the connected apps, and
-/// of each session that is open its grants and its registration. `relayctl trace cut` keeps the same.
+/// What a trace has to begin with so that the rest can be understood: the link, the connected apps, and for
+/// each open session its grants and its registration. `relayctl trace cut` keeps the same.
 ///
-/// Learns it from the items before, one after the other, and then tells it as items. Control frames and the
-/// headers of RPCs are looked into; nothing is decoded. Frames are copied, because those of a batch keep all
-/// of its bytes alive. The tap has one on the hub's loop, for sinks that come later; recordings in several
-/// files and the flight recorder have their own.
+/// Learns this from the items that pass, one after the other, and then gives it as items. Only control frames
+/// and the headers of RPCs are examined; nothing is decoded. Frames are copied, because those of a batch keep
+/// all of its bytes alive. The tap has one on the hub's loop, for sinks that come later; recordings in
+/// several files and the flight recorder have their own.
 package struct TapPrologue {
-    /// Bytes that its frames may occupy. What does not fit is not kept.
+    /// Bytes that its frames may occupy. Frames that do not fit are not kept.
     private let maximumBytes: Int
     private var link: TapItem?
     private var apps: [AppID: App] = [:]
-    /// RPCs of which only a part has come and which may be registrations.
+    /// RPCs that have come only in part and may be registrations.
     private var halves: [Half: [TappedFrame]] = [:]
-    /// What its frames occupy.
+    /// Bytes that its frames occupy.
     package private(set) var occupiedBytes = 0
 
     private struct App {
         var arrival: TapItem
-        /// Asked for, not granted.
+        /// Services asked for, not granted.
         var starts: [ServiceType: TappedFrame] = [:]
         var sessions: [UInt8: Session] = [:]
 
@@ -31,7 +31,7 @@ package struct TapPrologue {
 
     private struct Session {
         var grants: [ServiceType: [TappedFrame]] = [:]
-        /// The latest grant that protects a session which ran already.
+        /// The latest grant that protects a session which was running already.
         var protection: [TappedFrame] = []
         var request: [TappedFrame] = []
         var response: [TappedFrame] = []
@@ -49,7 +49,7 @@ package struct TapPrologue {
         var message: UInt32
     }
 
-    /// Of a frame, besides its bytes.
+    /// Bytes per frame, besides its own.
     private static let overheadBytes = 256
     private static let maximumHalves = 256
     private static let registration = FunctionID.registerAppInterface.rawValue
@@ -61,14 +61,14 @@ package struct TapPrologue {
 
     // MARK: - Telling
 
-    /// All of it, in the order of its times.
+    /// All items, in the order of their times.
     package var items: [TapItem] {
         var told: [(time: WallTime, item: TapItem)] = []
         for app in apps.values {
             if let time = app.arrival.latestTime { told.append((time, app.arrival)) }
             for frame in app.frames { told.append((frame.time, .frames([frame]))) }
         }
-        // What came with one read keeps its order: nobody answers before being asked.
+        // Items of one read keep their order: nobody answers before being asked.
         let sorted = told.enumerated().sorted { left, right in
             (left.element.time, left.element.item.rank, left.offset)
                 < (right.element.time, right.element.item.rank, right.offset)
@@ -76,7 +76,7 @@ package struct TapPrologue {
         return [link].compactMap(\.self) + sorted.map(\.element.item)
     }
 
-    /// Its frames alone, for who knows already who is there.
+    /// The frames alone, for those who know already who is connected.
     package var frames: [TappedFrame] {
         items.flatMap { item -> [TappedFrame] in
             if case .frames(let frames) = item { frames } else { [] }
@@ -114,7 +114,7 @@ package struct TapPrologue {
         switch event {
         case .startSent:
             guard apps[app]?.starts[.rpc]?.isWaiting == true else { return }
-            // Who comes later hears no more of its wait.
+            // Sinks that come later need not know of its wait.
             apps[app]?.starts[.rpc]?.isWaiting = false
             apps[app]?.starts[.rpc]?.time = time
         case .ended(let session):
@@ -130,7 +130,7 @@ package struct TapPrologue {
     static func concerns(_ frame: Frame) -> Bool {
         if frame.type == .control { return true }
         guard frame.service == .rpc, !frame.isEncrypted else { return false }
-        // Of most messages, this is all that is looked at.
+        // For most messages, this is all that is examined.
         return frame.type != .single || function(frame) != nil
     }
 
@@ -164,7 +164,7 @@ package struct TapPrologue {
             }
             let frames = [start, keep(tapped)].compactMap(\.self)
             if tapped.grant == .protects {
-                // An app may ask for it again and again.
+                // An app may ask for protection again and again.
                 release(apps[app]?.sessions[session]?.protection ?? [])
                 apps[app]?.sessions[session, default: Session()].protection = frames
             } else if service == .rpc {
@@ -196,7 +196,7 @@ package struct TapPrologue {
             }
         case .first:
             forget(half)
-            // Who is registered sends files and the like in several frames.
+            // A registered app sends files and the like in several frames.
             guard apps[app]?.sessions[frame.sessionID]?.isRegistered != true,
                 halves.count < Self.maximumHalves, let copy = keep(tapped)
             else { return }
@@ -214,7 +214,7 @@ package struct TapPrologue {
     }
 
     private mutating func register(_ frames: [TappedFrame], _ message: Half) {
-        // Its grant may have come before anything was seen.
+        // The session may have been granted before anything was seen.
         var session = apps[message.app]?.sessions[message.session] ?? Session()
         switch message.direction {
         case .fromApp:
@@ -241,7 +241,7 @@ package struct TapPrologue {
         case registration, unregistration
     }
 
-    /// - Parameter frame: That of a message which has its header.
+    /// - Parameter frame: The frame of a message that contains its header.
     @inline(__always)
     private static func function(_ frame: Frame) -> Function? {
         guard frame.version > 1 else { return functionOfText(frame.payload) }
@@ -253,7 +253,7 @@ package struct TapPrologue {
         }
     }
 
-    /// In version 1 of the protocol, the name stands near the beginning of a few lines of JSON.
+    /// In version 1 of the protocol, the name is near the beginning of a few lines of JSON.
     private static func functionOfText(_ payload: ByteBuffer) -> Function? {
         let beginning = payload.readableBytesView.prefix(256)
         func has(_ name: String) -> Bool {
@@ -265,7 +265,7 @@ package struct TapPrologue {
 
     // MARK: - Memory
 
-    /// A copy, if there is room.
+    /// A copy of the frame, if there is room.
     private mutating func keep(_ tapped: TappedFrame) -> TappedFrame? {
         let bytes = Self.bytes(tapped)
         guard occupiedBytes + bytes <= maximumBytes else { return nil }
@@ -285,14 +285,14 @@ package struct TapPrologue {
         release(halves.removeValue(forKey: half) ?? [])
     }
 
-    /// Storage grows by doubling.
+    /// Counts the bytes of the frame twice, because storage grows by doubling.
     private static func bytes(_ tapped: TappedFrame) -> Int {
         2 * tapped.frame.wire.readableBytes + overheadBytes
     }
 }
 
 extension TapItem {
-    /// When it happened, of several frames the last; nil of what has no time of its own.
+    /// When it happened, for several frames the last; nil for what has no time of its own.
     package var latestTime: WallTime? {
         switch self {
         case .frames(let frames): frames.last?.time
@@ -305,6 +305,6 @@ extension TapItem {
         }
     }
 
-    /// Apps come before what they say.
+    /// Apps sort before what they say.
     fileprivate var rank: Int { if case .appConnected = self { 0 } else { 1 } }
 }

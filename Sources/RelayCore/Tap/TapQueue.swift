@@ -8,7 +8,7 @@ package final class TapQueue: Sendable {
         case frames(TapView)
         case event(TapItem)
 
-        /// What it counts for.
+        /// Bytes that it counts for.
         var bytes: Int {
             switch self {
             case .frames(let view): view.occupiedBytes
@@ -18,7 +18,7 @@ package final class TapQueue: Sendable {
         }
     }
 
-    /// Waits until the reader has done with a number of items, and with what it took before them.
+    /// Waits until the reader is done with a number of items, and with what it took before them.
     fileprivate struct Watcher {
         var items: Int
         let act: @Sendable () -> Void
@@ -26,9 +26,9 @@ package final class TapQueue: Sendable {
 
     fileprivate struct State {
         var items: [Item] = []
-        /// What did not fit and must be told all the same.
+        /// Events that did not fit and must be told all the same.
         var owed = OwedEvents()
-        /// What `items` occupy.
+        /// Bytes that `items` occupy.
         var queuedBytes = 0
         /// Bytes the reader took last and has not finished with.
         var takenBytes = 0
@@ -40,12 +40,12 @@ package final class TapQueue: Sendable {
         var missedBatches = 0
         var isFinished = false
         var waiter: CheckedContinuation<Void, Never>?
-        /// When the wait is to end although nothing has come.
+        /// When the wait ends although nothing has come.
         var alarm: (at: NIODeadline, task: Scheduled<Void>)?
         var hasRung = false
-        /// Who waits for room.
+        /// To be called when there is room again.
         var whenHalfEmpty: (@Sendable () -> Void)?
-        /// Who waits until the reader has done with what is queued.
+        /// To be called when the reader is done with what is queued.
         var watchers: [Watcher] = []
     }
 
@@ -68,21 +68,21 @@ package final class TapQueue: Sendable {
     /// Bytes that count against the limit.
     var occupiedBytes: Int { state.withLock { $0.queuedBytes + $0.takenBytes } }
 
-    /// Bytes that still fit; none when it holds more than it may.
+    /// Bytes that still fit; 0 when the queue holds more than it may.
     var room: Int { max(0, maximumBytes - occupiedBytes) }
 
-    /// Half of the queue at least, so that it is worth while to collect again.
+    /// Whether at least half of the queue is free, so that it is worthwhile to collect again.
     var isHalfEmpty: Bool { occupiedBytes <= maximumBytes / 2 }
 
-    /// Whether somebody may have to wait for room; nobody does for a queue that has ended.
+    /// Whether somebody may have to wait for room; nobody waits for a queue that has ended.
     package var isFull: Bool {
         state.withLock { state in
             !state.isFinished && state.queuedBytes + state.takenBytes >= maximumBytes
         }
     }
 
-    /// Calls `act` once, from wherever, when half of the queue is empty: at once, or when the reader has
-    /// done with what it took. Also when the queue ends: nobody waits for one that has ended.
+    /// Calls `act` once, on any thread, when half of the queue is empty: at once, or when the reader is done
+    /// with what it took. Also when the queue ends: nobody waits for one that has ended.
     func whenHalfEmpty(_ act: @escaping @Sendable () -> Void) {
         let isSo = state.withLock { state in
             let isSo = state.isFinished || state.isHalfEmpty(of: maximumBytes)
@@ -92,8 +92,8 @@ package final class TapQueue: Sendable {
         if isSo { act() }
     }
 
-    /// Calls `act` once, from wherever, when the reader has done with everything queued so far: at once
-    /// when it waits for more, or when it comes back.
+    /// Calls `act` once, on any thread, when the reader is done with everything queued so far: at once if it
+    /// is waiting for more, or when it comes back.
     func whenSeen(_ act: @escaping @Sendable () -> Void) {
         let isSo = state.withLock { state in
             let isSo = state.items.isEmpty && (state.waiter != nil || state.isFinished)
@@ -103,16 +103,16 @@ package final class TapQueue: Sendable {
         if isSo { act() }
     }
 
-    /// The reader waits for something to come.
+    /// Whether the reader is waiting for something to come.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
-    /// Frames that do not fit are counted, and what comes next tells of them. A queue that has ended takes nothing and
-    /// counts nothing.
+    /// Adds frames. Frames that do not fit are counted, and the next item tells of them. A queue that has
+    /// ended takes nothing and counts nothing.
     ///
     /// - Parameters:
-    ///   - evenIfFull: The queue takes them whatever it holds; whoever pushes stops in time.
-    ///   - wakes: A reader that waits is told; otherwise it waits until `wake`, or until something else comes.
-    /// - Returns: Whether they were taken.
+    ///   - evenIfFull: Takes the frames whatever the queue holds; the caller stops in time.
+    ///   - wakes: Tells a waiting reader; otherwise it waits until `wake`, or until something else comes.
+    /// - Returns: False when the frames did not fit.
     func push(_ view: TapView, evenIfFull: Bool = false, wakes: Bool = true) -> Bool {
         let bytes = view.occupiedBytes
         let (fits, waiter) = state.withLock {
@@ -131,20 +131,21 @@ package final class TapQueue: Sendable {
         return fits
     }
 
-    /// Has a reader look that waits although there is something.
+    /// Wakes a reader that waits although something is queued.
     func wake() {
         let waiter = state.withLock { $0.items.isEmpty ? nil : $0.waiter.take() }
         waiter?.resume()
     }
 
-    /// Notes frames that were not even collected.
+    /// Counts frames that were not even collected.
     func miss(_ missed: FrameSum) {
         let waiter = state.withLock { $0.miss(missed.frames, bytes: missed.bytes) }
         waiter?.resume()
     }
 
-    /// An event that does not fit is counted like a batch. Who is connected and whether there is a link
-    /// is told later; of bytes that were no frame is told how many they were; what the hub noticed is lost.
+    /// Adds an event. One that does not fit is counted like a batch. What `OwedEvents` keeps is told later:
+    /// connections, sessions, the state of the link and marks. Bytes that were no frame are told as a count;
+    /// what the hub noticed is lost.
     func push(_ event: TapItem, evenIfFull: Bool = false) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard !state.isFinished else { return nil }
@@ -165,7 +166,7 @@ package final class TapQueue: Sendable {
         waiter?.resume()
     }
 
-    /// No more items will come; what is queued can still be taken.
+    /// Ends the queue. No more items will come; what is queued can still be taken.
     package func finish() {
         let (waiter, whenHalfEmpty) = state.withLock { state in
             state.isFinished = true
@@ -173,11 +174,11 @@ package final class TapQueue: Sendable {
             return (state.waiter.take(), state.whenHalfEmpty.take())
         }
         waiter?.resume()
-        // Whoever waits for room refers to the queue: what nobody reads any more would stay for ever.
+        // The callback refers to the queue: if kept, a queue that nobody reads any more would stay for ever.
         whenHalfEmpty?()
     }
 
-    /// Gives up what is queued, for a reader that cannot take it in time, and ends the queue.
+    /// Discards what is queued, for a reader that cannot take it in time, and ends the queue.
     ///
     /// - Returns: Frames that nobody will be shown, without those that the reader took last.
     package func abandon() -> Int {
@@ -204,15 +205,15 @@ package final class TapQueue: Sendable {
         return abandoned
     }
 
-    /// Everything queued, waiting for something if there is nothing; nil at the end.
+    /// Takes everything queued, waiting if there is nothing; nil at the end.
     ///
-    /// The frames of a batch share storage, also with other queues. Whoever keeps one of them beyond the next call
-    /// copies it, or keeps all of them, and the queue no longer counts them.
+    /// The frames of a batch share storage, also with other queues. Whoever keeps one of them beyond the next
+    /// call must copy it; otherwise all of them stay in memory, and the queue no longer counts them.
     ///
     /// - Parameters:
-    ///   - patience: How long to wait; an empty batch says that it is over. It may come early, when an
-    ///     earlier call had less patience.
-    ///   - bytes: What to take at most, beside a first item that is larger.
+    ///   - patience: How long to wait; an empty batch means that this time is over. It may come early, when
+    ///     an earlier call had less patience.
+    ///   - bytes: The most to take, except that a first item may be larger.
     package func nextBatch(
         within patience: Duration? = nil, atMost bytes: Int = .max
     ) async -> [TapItem]? {
@@ -260,8 +261,8 @@ package final class TapQueue: Sendable {
         }
     }
 
-    /// An alarm is left standing when its reason is gone, because requests are answered a thousand
-    /// times before one is not; so an idle queue rings once more and then never again.
+    /// An alarm is left set when its reason is gone, because requests are answered a thousand times before
+    /// one is not; so an idle queue rings once more and then never again.
     private func setAlarm(_ moment: NIODeadline) {
         state.withLock { state in
             if let alarm = state.alarm {
@@ -292,7 +293,8 @@ extension TapQueue.State {
         items.append(item)
     }
 
-    /// - Returns: Who waits: what is missed is reported at once, because nothing may come behind it for long.
+    /// - Returns: The waiting reader: missed frames are reported at once, because nothing may follow for
+    ///   long.
     fileprivate mutating func miss(
         _ frames: Int, bytes: Int
     ) -> CheckedContinuation<Void, Never>? {
@@ -302,7 +304,7 @@ extension TapQueue.State {
         return hasMissed ? waiter.take() : nil
     }
 
-    /// Bytes may have been no frame.
+    /// Whether anything was missed. Bytes that were no frame count without a frame.
     fileprivate var hasMissed: Bool { missedFrames > 0 || missedBytes > 0 }
 
     private mutating func tellMissed() {
@@ -317,7 +319,7 @@ extension TapQueue.State {
         }
     }
 
-    /// Those who wait for nothing that is still queued, now that the reader has done with what it took.
+    /// Takes the watchers that wait for nothing still queued, now that the reader is done with what it took.
     fileprivate mutating func takeSatisfied() -> [TapQueue.Watcher] {
         guard !watchers.isEmpty else { return [] }
         let satisfied = watchers.filter { $0.items == 0 }
@@ -340,7 +342,7 @@ extension TapQueue.State {
     ) -> (items: [TapQueue.Item]?, isFinished: Bool) {
         reserve?.takeBack(&lent, atMost: takenBytes)
         takenBytes = 0
-        // Not only when something comes behind it, which may take long after a flood.
+        // Not only when something is appended, which may be long after a flood.
         tellMissed()
         guard !items.isEmpty else {
             guard hasRung else { return (nil, isFinished) }
@@ -368,7 +370,7 @@ extension TapQueue.State {
         return (Array(items.prefix(count)), isFinished)
     }
 
-    /// Remembers the storage of what the reader gets, so that the next batches may have it.
+    /// Remembers the storage that the reader gets, so that the next batches may have it.
     private mutating func lend(_ items: ArraySlice<TapQueue.Item>) {
         for case .frames(let view) in items {
             guard let reserve = view.reserve else { continue }

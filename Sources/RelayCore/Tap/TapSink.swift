@@ -1,37 +1,38 @@
 import NIOCore
 import SDLProtocol
 
-/// One that looks at the traffic: knows when its reader is to be told, and what becomes of frames that its queue
-/// has no room for.
+/// One sink of the tap: knows when its reader is to be told, and what happens to frames that its queue has no
+/// room for.
 ///
-/// Lives on the event loop. `FrameTap` collects for all sinks. What is large or old enough for one of them is
-/// handed over to all, but each reader is told only when its sink's policy says so: waking it costs more than
-/// forwarding a frame. The queue is bounded by bytes; when it is full, frames go by unseen and are counted, until
-/// half of the queue is empty again. Control frames are few and tell which sessions exist, so they are told as
-/// long as they fit. Forwarding never waits for a sink, and a frame it will not see costs nothing.
+/// Lives on the event loop. `FrameTap` collects for all sinks. Once a batch is large or old enough for one of
+/// them, it is handed over to all, but each reader is told only when its sink's policy says so: waking it
+/// costs more than forwarding a frame. The queue is bounded by bytes; when it is full, frames go by unseen
+/// and are counted, until half of the queue is empty again. Control frames are few and tell which sessions
+/// exist, so they are told as long as they fit. Forwarding never waits for a sink, and a frame it will not
+/// see costs nothing.
 ///
-/// A sink that is to miss nothing takes all there is, and says when the hub has to wait for it.
+/// A sink that may miss nothing takes everything, and says when the hub has to wait for it.
 final class TapSink {
-    /// What a frame or an event occupies besides its bytes, in a table that grows by doubling.
+    /// Bytes that a frame or an event occupies besides its own, in a table that grows by doubling.
     static let overheadBytes = 256
-    /// Bytes of which a reader is told at once, however young; less with a small queue. A
-    /// quarter of it would wake the observers for every read of a link at full speed.
+    /// Bytes at which a reader is told at once, however young they are; fewer with a small queue. A quarter
+    /// of this number would wake the observers for every read of a link at full speed.
     static let batchBytes = 1 << 20
 
     let queue: TapQueue
     let policy: TapPolicy
     private let loop: any EventLoop
     private let batchBytes: Int
-    /// What is in the queue and its reader has not been told of.
+    /// What is in the queue without its reader having been told.
     private var untold = TapLoad()
     private var isDueSoon = false
     private var isDueLater = false
-    /// The queue was full: until there is room, it has no part in what is collected.
+    /// Whether the queue was full: until there is room, the sink takes no part in what is collected.
     private(set) var isShedding = false
     private var missed = FrameSum()
-    /// What it is told all the same.
+    /// Control frames, which the reader is told of all the same.
     private var control: TapBatch
-    /// Called when the queue of a sink that misses nothing is full, and when half of it is empty again.
+    /// Called when the queue of a sink that may miss nothing is full, and when half of it is empty again.
     var holdChanged: () -> Void = {}
     private(set) var isHolding = false
 
@@ -46,12 +47,12 @@ final class TapSink {
 
     // MARK: What is collected for all
 
-    /// The frames of a read are recorded: has its reader told soon.
+    /// Ends a read, whose frames are recorded: has its reader told soon.
     ///
     /// - Parameters:
-    ///   - collected: For all sinks.
-    ///   - tap: Has collected it, and hands it over when its time is up.
-    /// - Returns: Whether that is to be done at once.
+    ///   - collected: What is collected for all sinks.
+    ///   - tap: Has collected it, and hands it over when the time is up.
+    /// - Returns: Whether to hand over at once.
     func endRead(_ collected: TapLoad, of tap: FrameTap) -> Bool {
         if isShedding { tellMissed() }
         let waiting = untold + (isShedding ? control.load : collected)
@@ -81,7 +82,7 @@ final class TapSink {
         tell()
     }
 
-    /// Takes its view of a batch, and tells its reader if that has become much.
+    /// Queues its view of a batch, and tells its reader once there is much to see.
     ///
     /// - Parameter reserve: Where the storage of the batch goes in the end.
     func give(_ batch: TapBatch, _ reserve: TapStorage) {
@@ -92,7 +93,7 @@ final class TapSink {
         push(TapView(batch, policy.payload, reserve: reserve), wakes: isMuch)
     }
 
-    /// Has its reader look at all that there is.
+    /// Has its reader look at everything there is.
     func tell() {
         giveControl()
         untold = TapLoad()
@@ -107,9 +108,9 @@ final class TapSink {
 
     // MARK: Events
 
-    /// Events are rare and go at once, behind what has been handed over.
+    /// Events are rare and go at once, after what has been handed over.
     ///
-    /// - Parameter evenIfFull: It must be told, whatever the queue holds.
+    /// - Parameter evenIfFull: Whether the event must be told, whatever the queue holds.
     func record(_ event: TapItem, evenIfFull: Bool = false) {
         giveControl()
         if isShedding { tellMissed() }
@@ -118,14 +119,14 @@ final class TapSink {
         holdIfFull()
     }
 
-    /// Whether it gets bytes that were no frame. Counts them if it has no room for them.
+    /// Whether the sink gets bytes that were no frame. Counts them if it has no room for them.
     func takes(_ run: TappedBytes) -> Bool {
         guard policy.payload != .headers else { return false }
         if isShedding { missed.bytes(run.bytes.readableBytes) }
         return !isShedding
     }
 
-    /// The queue ends behind what it has been given.
+    /// Ends the queue after what it has been given.
     func finish() {
         giveControl()
         if isShedding { tellMissed() }
@@ -135,7 +136,7 @@ final class TapSink {
 
     // MARK: The queue is full
 
-    /// What passes while it has no part in what is collected.
+    /// Handles a frame that passes while the sink takes no part in what is collected.
     func pass(_ frame: TappedFrame) {
         if frame.frame.type == .control {
             control.append(frame)
@@ -144,13 +145,14 @@ final class TapSink {
         }
     }
 
-    /// Looks once a read, at its first frame: the one before it may be long ago.
+    /// Whether it can take part again. Decided at the first frame of a read, because the frame before it may
+    /// be long ago; false once a frame of the read was missed.
     var canCatchUp: Bool { isShedding && missed.frames == 0 && queue.isHalfEmpty }
 
-    /// Has a part in what is collected from here on, if it can.
+    /// Takes part in what is collected from here on, if it can.
     func catchUp() {
         guard canCatchUp else { return }
-        // Bytes that were no frame may be among it.
+        // Bytes that were no frame may have been missed.
         tellMissed()
         isShedding = false
         giveControl()
@@ -168,7 +170,7 @@ final class TapSink {
 
     // MARK: A sink that is to miss nothing
 
-    /// Says that the hub has to wait, and has itself told when it need not any more.
+    /// Says that the hub has to wait, and arranges to be told when it no longer has to.
     private func holdIfFull() {
         guard policy.overflow == .wait, !isHolding, queue.isFull else { return }
         isHolding = true

@@ -1,40 +1,40 @@
 import NIOCore
 import Synchronization
 
-/// The storage of batches that all their readers have done with, for the next ones: memory that comes new from the
-/// kernel for every batch costs as much as the copies that go into it. Belongs to a `FrameTap`; the readers of its
-/// queues give back what they had.
+/// The storage of batches that all their readers are done with, for the next ones: fresh memory from the
+/// kernel for every batch costs as much as the copies that go into it. Belongs to a `FrameTap`; the readers
+/// of its queues give back what they had.
 ///
-/// What a reader keeps is its own: only storage that nobody else refers to any more is used again, so the last reader
-/// makes it ready.
+/// Storage that a reader keeps stays its own: only storage that nobody else refers to any more is reused, so
+/// the last reader to finish makes it ready.
 final class TapStorage: Sendable {
     private struct State {
         var spare: [ByteBuffer] = []
-        /// What `spare` occupies.
+        /// Bytes that `spare` occupies.
         var bytes = 0
-        /// Since the last large batch.
+        /// Small batches since the last large one.
         var smallBatches = 0
     }
 
     private let state = Mutex(State())
 
-    /// Smaller ones `malloc` has at hand.
+    /// `malloc` has smaller pieces at hand.
     static let minimumBytes = 256 << 10
-    /// Four of a link at full speed. No more is kept in reserve.
+    /// Four batches of a link at full speed: the most that is kept in reserve.
     static let maximumBytes = 8 << 20
-    /// What a batch of a link at full speed needs. Storage that a larger frame has needed is too large for the
+    /// What a batch of a link at full speed needs. Storage that a larger frame needed is too large for the
     /// batches that follow, which would be copied out of it.
     static let mostBytesAtOnce = maximumBytes / 4
-    /// After so many small batches in a row the traffic is quiet. Sinks with different delays cut small ones
-    /// from busy traffic, too.
+    /// After this many small batches in a row the traffic counts as quiet. Sinks with different delays cut
+    /// small batches from busy traffic, too.
     static let quietBatches = 8
 
-    /// What is in reserve.
+    /// Bytes in reserve.
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// For the next batch.
+    /// Takes storage for the next batch.
     ///
-    /// - Parameter full: What the last one was in.
+    /// - Parameter full: The storage of the last batch.
     func take(like full: ByteBuffer) -> ByteBuffer? {
         guard full.storageCapacity >= Self.minimumBytes else { return nil }
         return state.withLock { state in
@@ -44,11 +44,11 @@ final class TapStorage: Sendable {
         }
     }
 
-    /// A reader has done with what it had.
+    /// Takes back the storage that a reader is done with.
     ///
     /// - Parameters:
-    ///   - lent: Its references; afterwards it has none. They go while no other reader is asked, or two could each
-    ///     leave it to the other.
+    ///   - lent: The reader's references; empty afterwards. They are dropped under the lock, or two readers
+    ///     could each leave the storage to the other.
     ///   - limit: Bytes that its queue may need again.
     func takeBack(_ lent: inout [ByteBuffer], atMost limit: Int) {
         guard !lent.isEmpty else { return }
@@ -66,12 +66,12 @@ final class TapStorage: Sendable {
         }
     }
 
-    /// A batch has been handed over: keeps no more than one of the queues has room for, and nothing once the
-    /// traffic has become quiet.
+    /// Notes that a batch has been handed over: keeps no more than one of the queues has room for, and
+    /// nothing once the traffic has become quiet.
     ///
     /// - Parameters:
-    ///   - isLarge: Whether the batch was in storage that is worth using again.
-    ///   - room: Bytes, in the queue that has most.
+    ///   - isLarge: Whether the batch was in storage that is worth reusing.
+    ///   - room: Bytes that fit into the queue with the most room.
     /// - Returns: Whether the traffic has become quiet.
     func settle(isLarge: Bool, room: Int) -> Bool {
         state.withLock { state in

@@ -1,17 +1,17 @@
 import NIOCore
 import SDLProtocol
 
-/// What one sink gets of a batch, in the storage that all sinks share: put into a `TapQueue` on the event loop, taken
-/// apart by its reader.
+/// What one sink gets of a batch, in the storage that all sinks share: put into a `TapQueue` on the event
+/// loop, unpacked by its reader.
 struct TapView {
     private let payload: TapPayload
     private let entries: [TapBatch.Entry]
     private let copies: ByteBuffer
-    /// Empty for a sink that does not get what is in it.
+    /// Empty for a sink that does not get whole audio and video frames.
     private let streams: ByteBuffer
-    /// What the frames had on the wire.
+    /// Bytes of the frames on the wire.
     let wireBytes: Int
-    /// Where the storage goes when all have done with it.
+    /// Where the storage goes when all readers are done with it.
     let reserve: TapStorage?
 
     init(_ batch: TapBatch, _ payload: TapPayload, reserve: TapStorage? = nil) {
@@ -25,8 +25,8 @@ struct TapView {
 
     var count: Int { entries.count }
 
-    /// What it keeps in memory, alone or with other sinks: storage may be up to twice as large as what is in
-    /// it, and so may the table.
+    /// Bytes it keeps in memory, alone or with other sinks: storage may be up to twice as large as its
+    /// contents, and so may the table.
     var occupiedBytes: Int {
         copies.storageCapacity + streams.storageCapacity
             + max(
@@ -34,7 +34,7 @@ struct TapView {
                 entries.count * TapSink.overheadBytes)
     }
 
-    /// What of its storage is worth using again.
+    /// The storage that is worth reusing.
     var storage: [ByteBuffer] {
         [copies, streams].filter { $0.storageCapacity >= TapStorage.minimumBytes }
     }
@@ -57,8 +57,8 @@ struct TapView {
 }
 
 extension [TappedFrame] {
-    /// Bytes that the frames of one view keep in memory, besides their table: the storage of whole audio and video frames,
-    /// and that of all others. Frames that are told again have storage of their own.
+    /// Bytes that the frames of one view keep in memory, besides their table: the storage of whole audio and
+    /// video frames, and that of all others. Frames that are told again have storage of their own.
     package var storageBytes: Int {
         if first?.isEarlier == true { return reduce(0) { $0 + $1.frame.wire.storageCapacity } }
         let stream = first(where: \.isWholeStream)?.frame.wire.storageCapacity ?? 0

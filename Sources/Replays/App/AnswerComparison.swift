@@ -1,22 +1,23 @@
 import NIOCore
 package import SDLProtocol
 
-/// Whether an answer says what the recorded one said.
+/// Compares an answer with the recorded one.
 ///
-/// Compared are result code, success and all other parameters. Left out is what is another in every
-/// session: `hashID`, `spaceAvailable`, and the values of vehicle data; and what was overwritten in the
+/// Compares result code, success and all other parameters, except those that differ in every session:
+/// `hashID`, `spaceAvailable`, and the values of vehicle data; and except those that were overwritten in the
 /// recording.
 package enum AnswerComparison {
     /// Parameters whose values are not compared, at any depth.
     package static let ignored: Set<String> = ["hashID", "spaceAvailable"]
-    /// Of a file's listing or a head unit's capabilities; what is beyond is not compared.
+    /// Enough for the listing of files or a head unit's capabilities; further values are not compared.
     static let maximumValues = 10_000
-    /// A value that is longer is shown shortened.
+    /// A longer value is shown shortened.
     private static let maximumScalars = 120
 
-    /// Lines "- path: value" of the recording and "+ path: value" of now; none when both are the same.
+    /// Lines "- path: value" of the recording and "+ path: value" of the live answer; none when both are the
+    /// same.
     ///
-    /// - Parameter masked: Parameters that were overwritten in the recording, in any case.
+    /// - Parameter masked: Parameters that were overwritten in the recording, in any letter case.
     package static func differences(
         recorded: RPCMessage, live: RPCMessage, masked: [String] = []
     ) -> [String] {
@@ -35,7 +36,7 @@ package enum AnswerComparison {
         return lines
     }
 
-    /// The same for two requests in one run of the program whose parameters are the same.
+    /// A hash that is equal, in one run of the program, for requests with the same parameters.
     static func fingerprint(_ request: RPCMessage, ignoring masked: [String]) -> Int {
         var hasher = Hasher()
         for (path, value) in Values(masked).of(request.parameters).sorted(by: { $0.key < $1.key }) {
@@ -52,7 +53,7 @@ package enum AnswerComparison {
 
 /// Every value of a message by its path.
 private struct Values {
-    /// In lower case.
+    /// The ignored names, in lower case.
     private let ignored: Set<String>
     var ignoresVehicleData = false
 

@@ -2,28 +2,28 @@ import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// What a replayed app has going on with a live head unit: its sessions, what waits for an answer, and what
-/// the head unit has said by itself. `RecordedApp` decides what is sent, and when.
+/// The state of a replayed app's conversation with a live head unit: its sessions, the pending answers, and
+/// the unsolicited messages of the head unit. `RecordedApp` decides what is sent, and when.
 struct AppConversation: Sendable {
-    /// What the head unit answered.
+    /// An answer of the head unit.
     enum Answer: Sendable {
         case control(Frame)
         case response(RPCMessage)
     }
 
-    /// Whether something that the recorded head unit said has been said now.
+    /// Whether a message of the recorded head unit has come from the live one.
     enum Arrival: Sendable {
-        /// Yes; or nobody waits for it in this conversation.
+        /// It has come, or nothing waits for it in this conversation.
         case come
         case answered(Answer)
         case missing
     }
 
-    /// What became of a message of the recording.
+    /// The result of sending a message of the recording.
     enum Sending: Sendable {
-        /// None for what belongs to no session that there is now.
+        /// No frames if the message belongs to no current session.
         case frames([Frame])
-        /// Only those who encrypted it could send it again.
+        /// Only the peers that encrypted the message could send it again.
         case encrypted
     }
 
@@ -33,7 +33,7 @@ struct AppConversation: Sendable {
     private(set) var answers = 0
 
     private var lanes: [Int: Lane] = [:]
-    /// Sessions asked for and not answered.
+    /// Sessions that were asked for and not answered yet.
     private var asked: [Int] = []
     private var assembler = MessageAssembler()
 
@@ -42,12 +42,12 @@ struct AppConversation: Sendable {
         var sentMessages: UInt32 = 0
         /// Requests by correlation ID, and control frames, that wait for an answer.
         var pending: [Pending: Answer?] = [:]
-        /// Kinds of what the head unit has told.
+        /// Kinds of unsolicited messages that have come from the head unit.
         var heard: Set<Notice> = []
-        /// Requests of the head unit that are not answered.
+        /// Unanswered requests of the head unit.
         var requests: [FunctionID: [Int32]] = [:]
         var isRefused = false
-        /// Goodbye was said: the head unit may give its number to another session.
+        /// Goodbye was said: the head unit may reuse the session's number.
         var isEnding = false
     }
 
@@ -64,9 +64,9 @@ struct AppConversation: Sendable {
 
     // MARK: Out
 
-    /// Makes a message of the recording one of this conversation.
+    /// Turns a message of the recording into one of this conversation.
     ///
-    /// - Parameter number: The recorded session's.
+    /// - Parameter number: The number of the recorded session.
     mutating func send(_ message: RecordedMessage, _ number: Int) -> Sending {
         if message.question == .control(.startService, .rpc), lanes[number] == nil {
             lanes[number] = Lane()
@@ -133,9 +133,9 @@ struct AppConversation: Sendable {
 
     // MARK: In
 
-    /// Takes a frame of the head unit.
+    /// Handles a frame of the head unit.
     ///
-    /// - Returns: What an app answers at once.
+    /// - Returns: The frames that an app sends in answer at once.
     mutating func receive(_ frame: Frame, at now: NIODeadline) -> [Frame] {
         guard frame.type == .control else {
             receiveMessage(frame, at: now)
@@ -198,7 +198,7 @@ struct AppConversation: Sendable {
         }
     }
 
-    /// Requests of a head unit that an app has not answered.
+    /// Maximum requests of a head unit that an app has not answered.
     private static let maximumRequests = 256
 
     private static func notice(_ rpc: RPCMessage) -> Notice {
@@ -215,7 +215,7 @@ struct AppConversation: Sendable {
 
     // MARK: Waiting
 
-    /// What has come now of what the recorded head unit said. An answer is given out once.
+    /// Whether the live head unit has sent this message of the recorded one. An answer is returned once.
     mutating func takeArrival(of message: RecordedMessage, _ number: Int) -> Arrival {
         guard let lane = lanes[number], lane.grant != nil || !asked.isEmpty || lane.isRefused else {
             return .come
@@ -239,14 +239,14 @@ struct AppConversation: Sendable {
     }
 
     private mutating func take(_ pending: Pending, _ number: Int) -> Arrival {
-        // Not asked now, because its session was refused, or answered already.
+        // Not asked this time, because the session was refused, or answered already.
         guard let state = lanes[number]?.pending[pending] else { return .come }
         guard let answer = state else { return .missing }
         lanes[number]?.pending[pending] = nil
         return .answered(answer)
     }
 
-    /// It is not waited for any more: what is missing is told once.
+    /// Stops waiting for the message, so that its absence is reported once.
     mutating func giveUp(_ message: RecordedMessage, _ number: Int) {
         switch message.kind {
         case .rpc(.response, _, let correlationID):

@@ -4,18 +4,18 @@ package import SDLProtocol
 
 /// The app of a recording, which sends its recorded requests to a live head unit.
 ///
-/// It sends in the recorded order and waits where the recorded app had waited: for each answer, and for
-/// the first of each kind of notification, OnHMIStatus by its level. Between these, the app's own pauses
-/// last as long as they did, by `ReplaySpeed`. Sessions and hashes are those of the live conversation.
+/// It sends in the recorded order and waits where the recorded app waited: for each answer, and for the first
+/// of each kind of notification, OnHMIStatus by its level. Between these, the app's own pauses last as long
+/// as recorded, scaled by `ReplaySpeed`. Sessions and hashes are those of the live conversation.
 ///
-/// A value without files, sockets or clocks: steps of one recorded app are fed in as they are read,
-/// frames as they come. It is over when `outcome` is set.
+/// A value without files, sockets or clocks: the steps of one recorded app are fed in as they are read,
+/// frames as they come. The replay is over when `outcome` is set.
 package struct RecordedApp: Sendable {
     package struct Options: Hashable, Sendable {
         package var speed = ReplaySpeed.factor(1)
-        /// Answers are compared with the recorded ones.
+        /// Whether to compare answers with the recorded ones.
         package var compares = false
-        /// For an answer; slow head units have taken 14 s for a StartServiceACK.
+        /// The time to wait for an answer; slow head units have taken 14 s for a StartServiceACK.
         package var patience: TimeAmount = .seconds(20)
 
         package init() {}
@@ -23,7 +23,7 @@ package struct RecordedApp: Sendable {
 
     package enum Outcome: Hashable, Sendable {
         case finished
-        /// Why not, in a sentence.
+        /// The reason, in a sentence.
         case failed(String)
     }
 
@@ -33,12 +33,12 @@ package struct RecordedApp: Sendable {
         package var divergences: [Divergence] = []
     }
 
-    /// What happened, in numbers.
+    /// The numbers of requests and answers.
     package struct Counts: Hashable, Sendable, Codable {
         package var requests = 0
         /// Answers that came.
         package var answers = 0
-        /// Of these, the same as recorded; 0 unless they are compared.
+        /// Answers that are the same as recorded; 0 unless they are compared.
         package var same = 0
     }
 
@@ -46,11 +46,11 @@ package struct RecordedApp: Sendable {
     package private(set) var outcome: Outcome?
     /// When `advance` has to be called next; nil while there is nothing to wait for.
     package private(set) var nextDeadline: NIODeadline?
-    /// As it registered; until then what stands for it.
+    /// The name that the app registered with; until then a placeholder.
     package private(set) var name = "the app"
 
     private var queue: [RecordedStep] = []
-    /// Where what is not done begins.
+    /// The index of the first step that is not done.
     private var start = 0
     private var heldBytes = 0
     private var hasEnded = false
@@ -59,9 +59,9 @@ package struct RecordedApp: Sendable {
     private var conversation = AppConversation()
     /// Answers that are the same as recorded.
     private var same = 0
-    /// The step of the recording that pauses are counted from, and when it was done.
+    /// The step of the recording from which pauses are counted, and when it was done.
     private var anchor: (recorded: Int64, live: NIODeadline)?
-    /// Since when the next step has been waited for.
+    /// The time since which the next step has been waited for.
     private var waitsSince: NIODeadline?
     private var toldOfEncryption = false
     /// Parameters that were overwritten in the recording; their values are not compared.
@@ -70,7 +70,7 @@ package struct RecordedApp: Sendable {
     private var now = NIODeadline.uptimeNanoseconds(0)
     private var output = Output()
 
-    /// What is read ahead.
+    /// Limits of what is read ahead.
     private static let maximumSteps = 4096
     private static let maximumBytes = 64 << 20
     /// Divergences that are reported in words.
@@ -90,7 +90,7 @@ package struct RecordedApp: Sendable {
             && outcome == nil
     }
 
-    /// Takes what was read next of this app.
+    /// Takes the steps of this app that were read next.
     package mutating func feed(
         _ steps: [RecordedStep], isLast: Bool, at now: NIODeadline
     ) -> Output {
@@ -105,17 +105,17 @@ package struct RecordedApp: Sendable {
         perform(at: now) { $0.isConnected = true }
     }
 
-    /// Takes a frame of the head unit.
+    /// Handles a frame of the head unit.
     package mutating func receive(_ frame: Frame, at now: NIODeadline) -> Output {
         perform(at: now) { $0.output.frames += $0.conversation.receive(frame, at: now) }
     }
 
-    /// Goes on when the time has come.
+    /// Continues at a deadline.
     package mutating func advance(to now: NIODeadline) -> Output {
         perform(at: now) { _ in }
     }
 
-    /// The connection is gone.
+    /// Handles the end of the connection.
     package mutating func disconnected(at now: NIODeadline) -> Output {
         perform(at: now) { $0.isClosed = true }
     }
@@ -135,7 +135,7 @@ package struct RecordedApp: Sendable {
         return output
     }
 
-    /// The connection is gone: everything must have been said, also in what has not been read yet.
+    /// The connection is gone: no message may be left, not even one that has not been read yet.
     private mutating func judgeEnd() {
         nextDeadline = nil
         if queue[start...].contains(where: \.isSaid) {
@@ -149,7 +149,7 @@ package struct RecordedApp: Sendable {
 
     // MARK: The recording
 
-    /// Does all that can be done now.
+    /// Does everything that can be done now.
     private mutating func proceed() {
         nextDeadline = nil
         while outcome == nil, start < queue.count {
@@ -185,8 +185,8 @@ package struct RecordedApp: Sendable {
         if start == queue.count, hasEnded, outcome == nil { outcome = .finished }
     }
 
-    /// What nobody asked for may never come: it is waited for twice as long as the recorded app had
-    /// waited, and an answer as long as an app would.
+    /// How long to wait for a message. An answer gets as long as an app would wait; an unsolicited message
+    /// may never come and gets twice the time that the recorded app waited.
     private func patience(_ step: RecordedStep, _ message: RecordedMessage) -> TimeAmount {
         if case .rpc(.response, _, _) = message.kind { return options.patience }
         if message.answered != nil { return options.patience }
@@ -229,7 +229,7 @@ package struct RecordedApp: Sendable {
 
     // MARK: Waiting and comparing
 
-    /// Takes what the head unit said then if it has come now, and compares an answer.
+    /// Takes the message of the recorded head unit if it has come now, and compares an answer.
     ///
     /// - Returns: Whether it has come.
     private mutating func takeArrival(of message: RecordedMessage, _ number: Int) -> Bool {
@@ -302,7 +302,7 @@ package struct RecordedApp: Sendable {
 }
 
 extension RecordedStep {
-    /// Somebody says something in it.
+    /// Whether the step is a message.
     fileprivate var isSaid: Bool {
         switch content {
         case .began, .ended: false
@@ -314,7 +314,7 @@ extension RecordedStep {
 }
 
 extension RecordedMessage {
-    /// Nil for what is none, or cannot be read.
+    /// Nil for a message that is not an RPC, or cannot be read.
     package var rpc: RPCMessage? {
         guard case .rpc = kind, payload.readableBytes > 0 else { return nil }
         return try? RPCMessage(

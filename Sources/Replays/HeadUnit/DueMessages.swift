@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Messages that wait for their time, the earliest first; of the same time in the order they came.
+/// Messages that wait for their time, the earliest first; messages of the same time are in the order in which
+/// they came.
 struct DueMessages {
     struct Due {
         var at: NIODeadline
@@ -9,7 +10,7 @@ struct DueMessages {
     }
 
     private var waiting: [Due] = []
-    /// Where what is not taken begins.
+    /// The index of the first message that is still waiting.
     private var start = 0
 
     var count: Int { waiting.count - start }
@@ -17,7 +18,7 @@ struct DueMessages {
 
     mutating func add(_ due: Due) {
         var (low, high) = (start, waiting.count)
-        // Most come in their order.
+        // Most come in order.
         if let last = waiting.last, last.at <= due.at { low = high }
         while low < high {
             let middle = low + (high - low) / 2
@@ -36,7 +37,7 @@ struct DueMessages {
         return first
     }
 
-    /// - Returns: What is not said any more.
+    /// - Returns: The messages that will no longer be sent.
     mutating func drop(session: Int) -> [Due] {
         let gone = waiting[start...].filter { $0.session == session }
         guard !gone.isEmpty else { return [] }

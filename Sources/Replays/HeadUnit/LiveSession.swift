@@ -3,7 +3,7 @@ import SDLProtocol
 
 /// A session that an app has with the recorded head unit.
 struct LiveSession {
-    /// Something the app asks, until it is known what the recording says to it.
+    /// A question of the app, until its recorded answer is known.
     struct Asked {
         var question: RecordedQuestion
         var frame: Frame?
@@ -14,28 +14,28 @@ struct LiveSession {
         var at: NIODeadline
     }
 
-    /// Counts sessions, because numbers are used again.
+    /// A unique number of the session, because session IDs are reused.
     let key: Int
     let id: UInt8
     var lane: Int
-    /// Of the frames that the app gets.
+    /// The version of the frames that the app gets.
     var version: UInt8
     var assembler = MessageAssembler(limits: Self.limits)
-    /// Waits for more of the recording to be read.
+    /// Questions that wait for more of the recording to be read.
     var asked: [Asked] = []
     var isRegistered = false
-    /// Goodbye was said; it is over when all that is due has been sent.
+    /// Goodbye was said; the session ends when everything that is due has been sent.
     var isEnding = false
-    /// Messages that are to be sent at their time.
+    /// Messages that wait for their time.
     var dueCount = 0
     var toldOfEncryption = false
-    /// It was told an HMI level other than NONE.
+    /// The app was told an HMI level other than NONE.
     var isOnScreen = false
-    /// When it said or heard something last.
+    /// When the app last sent or received something.
     var stirred: NIODeadline
     private var sentMessages: UInt32 = 0
 
-    /// Of what the app sends only the beginning is read: who it is. Files are counted.
+    /// Of the app's messages, only the beginning is read, to identify it. Files are counted.
     private static let limits = {
         var limits = MessageAssembler.Limits()
         limits.maximumMessageBytes = 256 << 10
@@ -43,7 +43,7 @@ struct LiveSession {
         limits.maximumUnfinished = 4
         return limits
     }()
-    /// Questions that may wait for the file to be read.
+    /// Maximum questions that wait for the file to be read.
     static let maximumAsked = 1024
 
     init(key: Int, id: UInt8, lane: Int, version: UInt8, at now: NIODeadline) {

@@ -1,17 +1,17 @@
-// Puts an app on the screen that waits for it, where the recorded app had asked something before.
+// Activates an app that waits to be put on the screen where the recorded app had first asked something.
 
 import NIOCore
 import SDLProtocol
 
 extension RecordedHeadUnit {
-    /// How long an app says and hears nothing before it is taken to wait for the screen. Not less: an app that
-    /// is put there sooner than the recorded one could ask in another order.
+    /// How long an app must be silent, both ways, before it is assumed to wait for the screen. Not less: an
+    /// app that is put on the screen sooner than the recorded one could ask in another order.
     static let stillness = TimeAmount.seconds(2)
-    /// Recorded messages among which the activation is looked for.
+    /// Recorded messages that are searched for the activation.
     private static let maximumLooks = 1024
 
-    /// Puts apps on the screen that have waited long enough: it was the user who put the recorded app there,
-    /// and not what it had asked before.
+    /// Puts apps on the screen that have waited long enough. In the recording the user did so, and it was not
+    /// the result of a question that came before.
     mutating func activateWaiting() {
         for key in sessions.keys.sorted() {
             guard let session = sessions[key], session.stirred + Self.stillness <= now,
@@ -29,7 +29,7 @@ extension RecordedHeadUnit {
         }.min()
     }
 
-    /// Where the status lies that puts a waiting app on the screen; nil when it does not wait, or the
+    /// The place of the status that puts a waiting app on the screen; nil when the app does not wait, or the
     /// recording has none.
     private func activation(of session: LiveSession) -> (cue: Int, line: Int)? {
         guard session.isRegistered, !session.isOnScreen, !session.isEnding, session.asked.isEmpty,

@@ -37,7 +37,7 @@ extension RecordedHeadUnit {
             ask(
                 LiveSession.Asked(
                     question: .control(type, frame.service), frame: frame, at: now), key)
-        // The head unit of the recording has said goodbye, and the app agrees.
+        // The recorded head unit has said goodbye, and the app agrees.
         case .endServiceACK where frame.service == .rpc:
             if let key { close(key) }
         default: break
@@ -78,7 +78,7 @@ extension RecordedHeadUnit {
 
     // MARK: Without the recording
 
-    /// Refuses as sdl_core does: with the request's own header version.
+    /// Refuses as sdl_core does, with the header version of the request.
     func refusal(_ frame: Frame, _ reason: String) -> Frame? {
         let type: ControlFrameType
         switch frame.controlType {
@@ -97,7 +97,7 @@ extension RecordedHeadUnit {
         if let refusal = refusal(frame, reason) { output.frames.append(refusal) }
     }
 
-    /// Answers what the recording does not have as a head unit would.
+    /// Answers a question that is not in the recording as a head unit would.
     mutating func answerUnknown(_ asked: LiveSession.Asked, _ key: Int) {
         guard let session = sessions[key] else { return }
         switch asked.question {
@@ -116,7 +116,7 @@ extension RecordedHeadUnit {
         }
     }
 
-    /// An app may leave when it likes.
+    /// Acknowledges the end: an app may leave when it likes.
     private mutating func acknowledgeEnd(_ frame: Frame, _ key: Int) {
         guard let version = sessions[key]?.version, let id = sessions[key]?.id,
             let messageID = sessions[key]?.takeMessageID()
@@ -128,11 +128,11 @@ extension RecordedHeadUnit {
                 messageID: messageID))
     }
 
-    /// The parameters of an answer that the recording does not have.
+    /// The parameters of an answer that is not in the recording.
     private mutating func refusal(
         of function: FunctionID, _ asked: LiveSession.Asked, _ session: LiveSession
     ) -> String {
-        // Also of a recording that ended sooner, an app may leave when it likes.
+        // An app may leave when it likes, even if the recording ended sooner.
         if function == .unregisterAppInterface {
             return #"{"success":true,"resultCode":"SUCCESS"}"#
         }
@@ -154,7 +154,7 @@ extension RecordedHeadUnit {
         let json = refusal(of: function, asked, session)
         let messageID = sessions[session.key]?.takeMessageID() ?? 0
         if session.version == 1 {
-            // v1 names functions, and the name is the app's own.
+            // v1 sends the name of the function, which may be the app's own.
             guard function.name != nil else { return }
             output.frames.append(
                 .rpcV1(

@@ -4,7 +4,7 @@ import NIOCore
 import SDLProtocol
 
 extension RecordedHeadUnit {
-    /// Answers whatever can be answered with what was read so far.
+    /// Answers all questions that can be answered with what has been read so far.
     mutating func decide() {
         decideStarts()
         for key in sessions.keys.sorted() {
@@ -39,7 +39,7 @@ extension RecordedHeadUnit {
         }
     }
 
-    /// In the order in which they were asked for.
+    /// The next free session, in the order in which the sessions were asked for.
     private var nextFreeLane: Int? {
         lanes.values.filter { !$0.isTaken && $0.grant != nil }.map(\.number).min()
     }
@@ -92,7 +92,7 @@ extension RecordedHeadUnit {
     }
 
     private mutating func tellOfParameters(_ asked: LiveSession.Asked, _ number: Int) {
-        // Who registers is found out by `identify`.
+        // A registering app is identified by `identify`.
         guard let lane = lanes[number], asked.registration == nil,
             lanes[number]?.toldOfParameters.insert(asked.question).inserted == true
         else { return }
@@ -116,7 +116,7 @@ extension RecordedHeadUnit {
         lanes[number]?.tidy()
     }
 
-    /// The message is held until it is sent.
+    /// Schedules a message, which is held until it is sent.
     mutating func schedule(_ line: RecordedLane.Line, since met: RecordedLane.Met, _ key: Int) {
         var message = line.message
         release(message)
@@ -159,9 +159,9 @@ extension RecordedHeadUnit {
         }
     }
 
-    // MARK: Who is who
+    // MARK: Identification
 
-    /// Gives a session the part of the app that registers in it: apps may come in another order.
+    /// Gives a session the recorded part of the app that registers in it: apps may come in another order.
     ///
     /// - Returns: False when more of the recording has to be read first.
     private mutating func identify(_ registration: RecordedRegistration, _ key: Int) -> Bool {
@@ -178,7 +178,7 @@ extension RecordedHeadUnit {
         if let holder = session(of: other) {
             sessions[holder]?.lane = number
         } else {
-            // Its first question was asked already.
+            // Its first question has been asked already.
             let met = lane.cues.first { $0.question == .control(.startService, .rpc) }?.met
             lanes[number]?.isTaken = false
             lanes[number]?.restoreStart()
@@ -197,7 +197,7 @@ extension RecordedHeadUnit {
         recorded.appID == live.appID && !live.appID.isEmpty || recorded.name == live.name
     }
 
-    /// A recorded session of that app which nobody has, or somebody who has not said who it is.
+    /// A recorded session of that app which is free, or taken by an app that has not registered yet.
     private func laneThatFits(_ registration: RecordedRegistration, except number: Int) -> Int? {
         let candidates = lanes.values.filter { lane in
             guard lane.number != number, lane.isGranted, let recorded = lane.registration,
@@ -210,9 +210,9 @@ extension RecordedHeadUnit {
         return (exact.isEmpty ? candidates : exact).map(\.number).min()
     }
 
-    // MARK: Room
+    // MARK: Read-ahead limit
 
-    /// A session whose part is used up as far as it was read, while others fill what may be read ahead.
+    /// A session that has used up its part as far as it was read, while others fill the read-ahead limit.
     private var starvedLane: Int? {
         sessions.values.first { session in
             guard let lane = lanes[session.lane] else { return false }
@@ -220,8 +220,8 @@ extension RecordedHeadUnit {
         }?.lane
     }
 
-    /// Drops what others do not need soon, so that reading can go on: first recorded sessions that no app
-    /// has, then half of what another app could still ask.
+    /// Drops messages that other apps do not need soon, so that reading can go on: first recorded sessions
+    /// that no app has taken, then half of the questions that another app could still ask.
     ///
     /// - Returns: False when there is nothing to drop.
     @discardableResult
@@ -270,7 +270,7 @@ extension RecordedLane {
         if case .control(.startServiceACK)? = grant?.message.kind { true } else { false }
     }
 
-    /// Another app may begin with it, as if nobody had.
+    /// Makes the session available to another app, as if none had taken it.
     mutating func restoreStart() {
         let start = RecordedQuestion.control(.startService, .rpc)
         if let index = cues.firstIndex(where: { $0.question == start && $0.met != nil }) {

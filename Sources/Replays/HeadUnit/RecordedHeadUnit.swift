@@ -2,27 +2,27 @@ package import NIOCore
 import RelayCore
 package import SDLProtocol
 
-/// The head unit of a recording, which answers live apps as it answered then.
+/// The head unit of a recording, which answers live apps as it did in the recording.
 ///
-/// It follows the conversation, not the clock: a request of the app is matched with the recorded requests
-/// for the same function in its session: the oldest with the same parameters, or else the oldest, which is
-/// told. It gets the recorded answer. A
-/// notification comes as long after the app's latest request as it did in the recording. What the
-/// recording does not have is refused as a head unit would refuse it, and reported as a divergence.
+/// It follows the conversation, not the clock. A request of the app is matched with the recorded requests for
+/// the same function in its session: the oldest with the same parameters, or else the oldest, which is
+/// reported. The request gets the recorded answer. A notification comes as long after the app's latest
+/// request as it did in the recording. A request that is not in the recording is refused as a head unit would
+/// refuse it, and reported as a divergence.
 ///
 /// A value without files, sockets or clocks: steps of the recording are fed in as they are read, frames as
-/// they come; frames come out. How much it keeps of what was read ahead is bounded by `Limits`.
+/// they come; frames come out. `Limits` bounds how much of the read-ahead is kept.
 package struct RecordedHeadUnit: Sendable {
     package struct Options: Hashable, Sendable {
         package var speed = ReplaySpeed.factor(1)
-        /// When every recorded session has had its app, the recording begins again.
+        /// Whether the recording begins again when every recorded session has had its app.
         package var loops = false
         package var limits = Limits()
 
         package init() {}
     }
 
-    /// What is read ahead, in messages and in bytes: each question is looked for in all of it.
+    /// Limits of the read-ahead in messages and in bytes: each question is searched for in all of it.
     package struct Limits: Hashable, Sendable {
         package var steps = 16_384
         package var bytes = 64 << 20
@@ -30,7 +30,7 @@ package struct RecordedHeadUnit: Sendable {
         package init() {}
     }
 
-    /// What something leads to.
+    /// The results of an event.
     package struct Output: Sendable {
         /// To be sent, in this order.
         package var frames: [Frame] = []
@@ -40,7 +40,7 @@ package struct RecordedHeadUnit: Sendable {
     package let options: Options
     var lanes: [Int: RecordedLane] = [:]
     var sessions: [Int: LiveSession] = [:]
-    /// Of each session that runs.
+    /// The keys of the running sessions.
     var keys: [UInt8: Int] = [:]
     /// StartServices that are not answered yet.
     var starts: [(frame: Frame, at: NIODeadline)] = []
@@ -51,21 +51,21 @@ package struct RecordedHeadUnit: Sendable {
     private var firstLane = 0
     var nextLane = 0
     private var nextKey = 0
-    /// The recording has to be read once more from its beginning.
+    /// Whether the recording has to be read again from its beginning.
     package internal(set) var wantsRestart = false
-    /// Nothing fitted even though it was read again.
+    /// No session fitted even though the recording was read again.
     var hasRestarted = false
-    /// When an app that waits is put on the screen.
+    /// When the next waiting app is put on the screen.
     var nextActivation: NIODeadline?
     var now = NIODeadline.uptimeNanoseconds(0)
     var output = Output()
-    /// Parameters that were overwritten in the recording; requests are the same whatever is in them.
+    /// Parameters that were overwritten in the recording; requests match whatever their values are.
     package var masked: [String] = []
     private var toldDivergences = 0
 
-    /// Divergences that are reported in words; more of them tell nothing new.
+    /// Divergences that are reported in words; further ones tell nothing new.
     package static let maximumDivergences = 1000
-    /// Apps that can wait for a session.
+    /// Maximum apps that wait for a session.
     static let maximumStarts = 255
 
     package init(_ options: Options = Options()) { self.options = options }
@@ -79,9 +79,9 @@ package struct RecordedHeadUnit: Sendable {
         held.steps >= options.limits.steps || held.bytes >= options.limits.bytes
     }
 
-    /// Takes what was read next.
+    /// Takes the steps that were read next.
     ///
-    /// - Parameter isLast: Nothing follows.
+    /// - Parameter isLast: Whether nothing follows.
     package mutating func feed(
         _ steps: [RecordedStep], isLast: Bool, at now: NIODeadline
     ) -> Output {
@@ -94,7 +94,7 @@ package struct RecordedHeadUnit: Sendable {
         }
     }
 
-    /// The recording is read from its beginning again, because `wantsRestart` said so.
+    /// Starts over: the recording is read again from its beginning, as `wantsRestart` requested.
     package mutating func restart() {
         wantsRestart = false
         hasRestarted = true
@@ -109,7 +109,7 @@ package struct RecordedHeadUnit: Sendable {
         case .began:
             lanes[number] = RecordedLane(number: number)
             nextLane = max(nextLane, number + 1)
-            // A recording that was cut has no question.
+            // A truncated recording has no question.
             lanes[number]?.cues = [
                 RecordedLane.Cue(
                     question: .control(.startService, .rpc), time: step.time.nanoseconds)
@@ -123,7 +123,7 @@ package struct RecordedHeadUnit: Sendable {
 
     private mutating func ask(_ message: RecordedMessage, _ step: RecordedStep, _ number: Int) {
         guard let question = message.question, lanes[number] != nil else { return }
-        // The lane has begun with it.
+        // This question began the lane.
         if question == .control(.startService, .rpc), lanes[number]?.grant == nil { return }
         if let registration = step.registration, lanes[number]?.registration == nil {
             lanes[number]?.registration = registration
@@ -132,7 +132,7 @@ package struct RecordedHeadUnit: Sendable {
             question: question, fingerprint: step.fingerprint, time: step.time.nanoseconds)
         if case .rpc(_, _, let correlationID) = message.kind { cue.correlationID = correlationID }
         lanes[number]?.questions.insert(question)
-        // It stayed because it was the last.
+        // It was kept because it was the last.
         let isLastMet = lanes[number]?.cues.last?.met != nil
         lanes[number]?.cues.append(cue)
         if isLastMet { lanes[number]?.tidy() }
@@ -145,7 +145,7 @@ package struct RecordedHeadUnit: Sendable {
         case .control(.heartbeatACK), .stream: return
         default: break
         }
-        // A copy of the lane's cues that is held while they change would copy them all.
+        // Keeping a copy of the lane's cues while they change would copy them all.
         guard let (index, isAnswer) = lanes[number]?.cue(of: message),
             let cue = lanes[number]?.cues[index]
         else { return }
@@ -173,12 +173,12 @@ package struct RecordedHeadUnit: Sendable {
 
     // MARK: The conversation
 
-    /// Takes a frame of an app.
+    /// Handles a frame of an app.
     package mutating func receive(_ frame: Frame, at now: NIODeadline) -> Output {
         perform(at: now) { $0.receive(frame) }
     }
 
-    /// Says what is due.
+    /// Sends the messages that are due.
     package mutating func advance(to now: NIODeadline) -> Output {
         perform(at: now) { _ in }
     }
@@ -207,7 +207,7 @@ package struct RecordedHeadUnit: Sendable {
         sessions.first { $0.value.lane == lane }?.key
     }
 
-    /// - Returns: Its key; nil when all numbers are in use.
+    /// - Returns: The session's key; nil when all numbers are in use.
     mutating func open(lane: Int, version: UInt8) -> Int? {
         guard let id = (1...UInt8.max).first(where: { keys[$0] == nil }) else { return nil }
         let key = nextKey
@@ -218,7 +218,7 @@ package struct RecordedHeadUnit: Sendable {
         return key
     }
 
-    /// The session is over, and with it its part of the recording.
+    /// Ends the session, and with it its part of the recording.
     mutating func close(_ key: Int) {
         guard let session = sessions.removeValue(forKey: key) else { return }
         keys[session.id] = nil
@@ -257,13 +257,13 @@ package struct RecordedHeadUnit: Sendable {
         held.bytes -= message.weight
     }
 
-    /// Of a cue that is dropped.
+    /// Releases what a dropped cue held.
     mutating func release(_ cue: RecordedLane.Cue) {
         for line in cue.lines { release(line.message) }
         if cue.isHeld { held.steps -= 1 }
     }
 
-    /// Forgets a recorded session; what is read of it later is dropped.
+    /// Forgets a recorded session; steps of it that are read later are dropped.
     @discardableResult
     mutating func remove(lane number: Int) -> RecordedLane? {
         guard let lane = lanes.removeValue(forKey: number) else { return nil }

@@ -4,26 +4,26 @@ import SDLProtocol
 /// The part of a recorded session that has been read but not replayed yet: the app's requests, and what the
 /// head unit sent in response.
 struct RecordedLane {
-    /// Something the app asked. What the head unit said until the app asked the next thing comes so long
-    /// after this one, unless it answers another.
+    /// A question of the app. What the head unit said before the app's next question comes with the same
+    /// delay after this one, unless it answers another.
     struct Cue {
         var question: RecordedQuestion
-        /// Of its parameters.
+        /// The fingerprint of its parameters.
         var fingerprint: Int?
         var correlationID: Int32?
         /// Nanoseconds since 1970.
         var time: Int64
         var isAnswered = false
-        /// It counts to what was read ahead.
+        /// Whether it counts towards the read-ahead.
         var isHeld = true
-        /// Said when the app asks.
+        /// Messages to send when the app asks.
         var lines: [Line] = []
-        /// Once the app has asked.
+        /// Set once the app has asked.
         var met: Met?
     }
 
     struct Line {
-        /// After its cue, in nanoseconds of the recording.
+        /// The delay after its cue, in nanoseconds of the recording.
         var delay: Int64
         var message: RecordedMessage
         var isAnswer: Bool
@@ -36,20 +36,20 @@ struct RecordedLane {
 
     let number: Int
     var registration: RecordedRegistration?
-    /// In the order of the recording; the first is StartService.
+    /// The cues in the order of the recording; the first is StartService.
     var cues: [Cue] = []
-    /// What the head unit said to StartService.
+    /// The head unit's answer to StartService.
     var grant: Line?
-    /// All of it has been read.
+    /// Whether all of the session has been read.
     var isWhole = false
-    /// A live session has it, or had it.
+    /// Whether a live session has taken it, now or earlier.
     var isTaken = false
-    /// Everything that was asked in it.
+    /// All questions that were asked in it.
     var questions: Set<RecordedQuestion> = []
-    /// Of these, what was asked now with other parameters, and told.
+    /// Questions that came with other parameters this time, which has been reported.
     var toldOfParameters: Set<RecordedQuestion> = []
 
-    /// Cues that were met and may still be answered.
+    /// Maximum met cues that may still be answered.
     private static let maximumMet = 256
 
     init(number: Int) { self.number = number }
@@ -61,9 +61,9 @@ struct RecordedLane {
 
     var hasUnmetCues: Bool { cues.contains { $0.met == nil } }
 
-    /// The oldest with the same parameters, or else the oldest.
+    /// The oldest unmet cue with the same parameters, or else the oldest.
     ///
-    /// - Returns: Nil when that was not asked, or not so often.
+    /// - Returns: Nil when the question was not asked, or not so often.
     func firstUnmet(
         _ question: RecordedQuestion, _ fingerprint: Int?
     ) -> (index: Int, isSame: Bool)? {
@@ -75,7 +75,7 @@ struct RecordedLane {
         return cues.firstIndex(where: isUnmet).map { ($0, false) }
     }
 
-    /// Where a message of the head unit belongs; nil for an answer to what nobody asked.
+    /// The cue that a message of the head unit belongs to; nil for an answer without a question.
     func cue(of message: RecordedMessage) -> (index: Int, isAnswer: Bool)? {
         if let question = message.answered {
             return cues.lastIndex { $0.question == question && !$0.isAnswered }.map { ($0, true) }
@@ -89,7 +89,7 @@ struct RecordedLane {
         return cues.isEmpty ? nil : (cues.count - 1, false)
     }
 
-    /// Drops cues that are done with. The last one stays: what comes without being asked belongs to it.
+    /// Drops finished cues. The last one stays: unsolicited messages belong to it.
     mutating func tidy() {
         var unanswered = cues.count { $0.met != nil && !$0.isAnswered }
         var rest = cues.count

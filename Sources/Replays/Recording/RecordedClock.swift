@@ -1,20 +1,20 @@
 import RelayCore
 
-/// Tells the times of a recording as a clock does that is never set. A value.
+/// Converts the times of a recording to those of a clock that is never set. A value.
 ///
-/// A board without a battery has its clock set while relayd records, by years. And a recording that begins late
-/// begins with frames of long ago: nobody waits for what was between them and the others.
+/// A board without a battery has its clock set while relayd records, by years. And a recording that starts
+/// late begins with frames of long ago: the time between them and the others is not replayed.
 struct RecordedClock {
     private var now: WallTime?
-    /// By the clock of the recording; nil behind frames of long ago.
+    /// The latest time by the recording's own clock; nil after frames of long ago.
     private var latest: WallTime?
 
-    /// A longer pause is a clock that was set, or a night; in a replay it takes no time.
+    /// A longer pause means that the clock was set, or a night; in a replay it takes no time.
     private static let longestPause: Int64 = 3600 * 1_000_000_000
-    /// What two directions may be out of order; the clock was not set back then.
+    /// How far two directions may be out of order without the clock having been set back.
     private static let disorder: Int64 = 1_000_000_000
 
-    /// - Parameter time: Of a frame that passed while it was recorded.
+    /// - Parameter time: The time of a frame that passed during the recording.
     mutating func pass(to time: WallTime) -> WallTime {
         let previous = latest ?? time
         let (pause, overflow) = time.nanoseconds.subtractingReportingOverflow(previous.nanoseconds)
@@ -27,13 +27,13 @@ struct RecordedClock {
         return time
     }
 
-    /// - Parameter time: Of a frame of before the recording.
+    /// - Parameter time: The time of a frame from before the recording.
     mutating func passEarlier(_ time: WallTime) -> WallTime {
         latest = nil
         return now ?? begin(at: time)
     }
 
-    /// When something was that says little of the time: the links and apps of then stand at a file's beginning.
+    /// The time for entries that say little about it: a file begins with the links and apps that were there.
     func now(orAt time: WallTime) -> WallTime { now ?? time }
 
     private mutating func begin(at time: WallTime) -> WallTime {

@@ -1,7 +1,7 @@
 package import NIOCore
 package import SDLProtocol
 
-/// One message of a recording, made whole, as it can be said again in another session.
+/// One whole message of a recording, in a form that can be sent again in another session.
 package struct RecordedMessage: Sendable {
     package enum Kind: Hashable, Sendable {
         case control(ControlFrameType)
@@ -9,7 +9,7 @@ package struct RecordedMessage: Sendable {
         case rpc(RPCType, FunctionID, correlationID: Int32?)
         /// A frame of audio or video.
         case stream
-        /// Encrypted, or nothing that can be read.
+        /// Encrypted, or unreadable.
         case other
     }
 
@@ -18,10 +18,10 @@ package struct RecordedMessage: Sendable {
     package var service: ServiceType
     package var isEncrypted: Bool
     package var payload: ByteBuffer
-    /// Largest piece of the payload that travelled in one frame.
+    /// The largest piece of the payload that was sent in one frame.
     package var pieceBytes: Int
 
-    /// A frame that says all by itself: control, audio, video.
+    /// A message of a single frame: control, audio, video.
     package init(_ frame: Frame, kind: Kind) {
         self.kind = kind
         version = frame.version
@@ -40,13 +40,13 @@ package struct RecordedMessage: Sendable {
         self.pieceBytes = max(1, pieceBytes)
     }
 
-    /// Bytes of memory, about.
+    /// Approximate bytes of memory.
     package var weight: Int { Self.overhead + payload.readableBytes }
     static let overhead = 256
 
     // MARK: Said again
 
-    /// The same with another correlation ID; unchanged where none can be written.
+    /// The same message with another correlation ID; unchanged where none can be written.
     package func correlated(_ correlationID: Int32) -> RecordedMessage {
         guard case .rpc(let type, let function, let old) = kind, old != correlationID else {
             return self
@@ -64,7 +64,7 @@ package struct RecordedMessage: Sendable {
         return copy
     }
 
-    /// v1: the number stands in the JSON.
+    /// v1: the number is in the JSON.
     private func wrapped(_ type: RPCType, _ correlationID: Int32) -> ByteBuffer? {
         var text = payload
         // sdl_core ends it with a NUL byte.
@@ -90,9 +90,7 @@ package struct RecordedMessage: Sendable {
         return rewritten
     }
 
-    /// The frames it travels in, in pieces as large as those recorded.
-    ///
-    /// - Parameter info: Of a control frame.
+    /// The frames of the message, in pieces as large as those recorded.
     package func frames(session: UInt8, messageID: UInt32) -> [Frame] {
         if case .control(let type) = kind {
             return [
@@ -128,7 +126,7 @@ package struct RecordedMessage: Sendable {
     }
 }
 
-/// What a request or a control frame asks for: by this, what is asked now finds what was asked then.
+/// The subject of a request or a control frame, by which a live question is matched with a recorded one.
 package enum RecordedQuestion: Hashable, Sendable {
     case control(ControlFrameType, ServiceType)
     case request(FunctionID)
@@ -144,7 +142,7 @@ extension RecordedQuestion: CustomStringConvertible {
 }
 
 extension RecordedMessage {
-    /// Nil for what asks nothing.
+    /// Nil for a message that asks nothing.
     package var question: RecordedQuestion? {
         switch kind {
         case .control(.startService): .control(.startService, service)
@@ -169,9 +167,9 @@ extension RecordedMessage {
     }
 }
 
-/// Who an app says it is, in RegisterAppInterface.
+/// The identity that an app gives in RegisterAppInterface.
 package struct RecordedRegistration: Hashable, Sendable {
-    /// Empty where it says none.
+    /// Empty if the app gives none.
     package var name: String
     package var appID: String
 
@@ -180,7 +178,7 @@ package struct RecordedRegistration: Hashable, Sendable {
         self.appID = appID
     }
 
-    /// Nil for what is no RegisterAppInterface request.
+    /// Nil for a message that is not a RegisterAppInterface request.
     package init?(_ rpc: RPCMessage) {
         guard rpc.type == .request, rpc.functionID == .registerAppInterface else { return nil }
         func text(_ key: String) -> String {
@@ -189,6 +187,6 @@ package struct RecordedRegistration: Hashable, Sendable {
         self.init(name: text("appName"), appID: text("appID"))
     }
 
-    /// What is shown and compared of a name.
+    /// Scalars of a name that are shown and compared.
     private static let maximumScalars = 200
 }

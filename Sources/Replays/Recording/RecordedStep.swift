@@ -1,9 +1,9 @@
 package import RelayCore
 
-/// One thing that an app or the head unit did in a recorded session.
+/// One action of an app or the head unit in a recorded session.
 package struct RecordedStep: Sendable {
     package enum Content: Sendable {
-        /// The app asked for the session. A recording that was cut may have only the answer.
+        /// The app asked for the session. A truncated recording may have only the answer.
         case began
         case fromApp(RecordedMessage)
         case fromHeadUnit(RecordedMessage)
@@ -11,13 +11,13 @@ package struct RecordedStep: Sendable {
         case ended
     }
 
-    /// Counts the sessions of the recording from 0, in the order in which they were asked for.
+    /// The number of the session, from 0, in the order in which the sessions were asked for.
     package var lane: Int
     package var app: AppID
     package var time: WallTime
     package var content: Content
-    /// Of a RegisterAppInterface request.
+    /// Set for a RegisterAppInterface request.
     package var registration: RecordedRegistration?
-    /// Of a request's parameters.
+    /// The fingerprint of a request's parameters.
     package var fingerprint: Int?
 }

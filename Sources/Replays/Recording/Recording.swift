@@ -1,15 +1,15 @@
 import Synchronization
 package import Traces
 
-/// A file that is replayed, read piece by piece. Its calls block: they are for a thread that may.
+/// A file to replay, read piece by piece. Its calls block, so they belong on a thread that may.
 package final class Recording: Sendable {
-    /// What was read at once.
+    /// The result of one read.
     package struct Batch: Sendable {
         package var steps: [RecordedStep] = []
         package var isLast = false
         /// Sessions of the recording that the head unit granted, so far.
         package var grantedSessions = 0
-        /// Parameters whose values were overwritten, as the recording says.
+        /// Parameters whose values were overwritten, according to the recording.
         package var masked: [String] = []
     }
 
@@ -17,14 +17,14 @@ package final class Recording: Sendable {
         var file: TraceFile
         var script: RecordingScript
         var hasEnded = false
-        /// Why it cannot be read any further.
+        /// Why the file cannot be read any further.
         var failure: TraceFileError?
     }
 
     private let state: Mutex<State>
     package let path: String
 
-    /// Entries read for one batch: a few milliseconds.
+    /// Limits of one batch: a few milliseconds.
     private static let batchEntries = 512
     private static let batchBytes = 4 << 20
 
@@ -34,7 +34,7 @@ package final class Recording: Sendable {
         state = Mutex(State(file: try TraceFile(path), script: RecordingScript(part)))
     }
 
-    /// - Throws: `TraceFileError` where the file is damaged, or is not a trace; what stands before that has
+    /// - Throws: `TraceFileError` where the file is damaged, or is not a trace; everything before that has
     ///   been returned.
     package func next() throws(TraceFileError) -> Batch {
         try state.withLock { (state) throws(TraceFileError) -> Batch in
@@ -69,7 +69,7 @@ package final class Recording: Sendable {
 }
 
 extension RecordedStep {
-    /// Bytes of memory, about.
+    /// Approximate bytes of memory.
     package var weight: Int {
         switch content {
         case .began, .ended: RecordedMessage.overhead

@@ -169,7 +169,7 @@ extension BSONDocument {
                 return type == 0x03
                     ? .document(BSONDocument(elements)) : .array(elements.map(\.value))
             } catch .unsupportedType {
-                // Its size tells where it ends all the same.
+                // Its size still tells where it ends.
                 bytes = start
             }
         case 0x08:
@@ -190,7 +190,7 @@ extension BSONDocument {
         return .other(type: type, bytes: ByteBuffer(bytes: value.readableBytesView))
     }
 
-    /// Bytes of a value that is only passed over (bsonspec.org, version 1.1), nil when its type is
+    /// Bytes of a value that is only skipped (bsonspec.org, version 1.1), nil when its type is
     /// unknown.
     private static func length(
         ofType type: UInt8, _ bytes: ByteBuffer
@@ -238,7 +238,7 @@ extension BSONDocument {
         return Int(length) + more
     }
 
-    /// Bytes up to and with the next NUL.
+    /// Bytes up to and including the next NUL.
     private static func terminatedLength(
         _ bytes: ByteBuffer, from index: Int? = nil
     ) throws(BSONError) -> Int {
@@ -271,9 +271,9 @@ extension BSONDocument {
 // MARK: - Taking out
 
 extension BSONDocument {
-    /// The document at the start of `bytes` without the elements of its first level that are
-    /// unwanted. All others stay byte for byte, also keys and texts that are not UTF-8 and would
-    /// become longer if they were written anew; so does what is behind the document.
+    /// The document at the start of `bytes` without the unwanted elements of its first level. All
+    /// others stay byte for byte, even keys and texts that are not UTF-8 and would become longer if
+    /// they were written anew; so do the bytes behind the document.
     ///
     /// - Returns: nil when nothing is unwanted.
     package static func bytes(

@@ -1,5 +1,5 @@
-// Builds an RPC from what somebody wrote, with the specification in force: what is sent in the place of
-// an app or a head unit. Values only.
+// Builds an RPC from what a user wrote, by the specification in force, to be sent in place of an app or
+// a head unit. Values only.
 
 import DidYouMean
 import NIOCore
@@ -11,21 +11,21 @@ package struct BuiltRPC: Hashable, Sendable {
     package var name: String
     package var type: RPCType
     package var json: String
-    /// What is remarkable and does not keep it from being sent.
+    /// Problems worth noting that do not keep the RPC from being sent.
     package var remarks: [ValidationProblem]
 }
 
 package struct RPCBuilder: Sendable {
-    /// What is wanted.
+    /// The RPC that is wanted.
     package struct Order: Sendable {
-        /// A name of the specification; unchecked also a number such as 0x8001.
+        /// A name of the specification; if unchecked, also a number such as 0x8001.
         package var name: String
-        /// Without: what there is of that name, requests first.
+        /// If nil, the request of that name, or else the notification.
         package var type: RPCType?
         /// Whole parameters; assignments are added to them.
         package var parameters: JSONObject?
         package var assignments: [RPCAssignment]
-        /// Nothing is compared with the specification.
+        /// Whether to skip the comparison with the specification.
         package var isUnchecked: Bool
 
         package init(
@@ -48,7 +48,7 @@ package struct RPCBuilder: Sendable {
     }
 
     /// - Parameters:
-    ///   - sender: In whose place it is sent.
+    ///   - sender: In whose place the RPC is sent.
     ///   - negotiated: The version of the RPC specification that the session speaks; nil when unknown.
     package func build(
         _ order: Order, from sender: RPCSender, negotiated: SDLVersion? = nil
@@ -94,7 +94,7 @@ package struct RPCBuilder: Sendable {
 
     private func find(_ order: Order) throws(RPCBuildError) -> Found {
         let named = catalogue.functions.filter { $0.name == order.name }
-        // Requests come first in no particular specification.
+        // Requests come first, whatever the order of the specification.
         let types = order.type.map { [$0] } ?? [.request, .notification]
         for type in types {
             guard let function = named.first(where: { $0.type == type }) else { continue }
@@ -132,14 +132,14 @@ package struct RPCBuilder: Sendable {
 
     // MARK: - Types
 
-    /// What the specification says of a place in the parameters.
+    /// What the specification says about a place in the parameters.
     fileprivate struct Place {
         var kind: RPCParameter.Kind
         /// The place is the whole array.
         var isArray: Bool
     }
 
-    /// - Returns: Nil when the specification does not know it, and need not.
+    /// - Returns: Nil when the specification does not know the place, and need not.
     private static func type(
         of path: RPCPath, in function: RPCFunction?, _ catalogue: RPCCatalogue, isUnchecked: Bool
     ) throws(RPCBuildError) -> Place? {
@@ -232,7 +232,7 @@ package struct RPCBuilder: Sendable {
         }
     }
 
-    /// Of a parameter that no specification knows: what it looks like.
+    /// The value of a parameter that no specification knows, guessed from its text.
     private static func guessed(_ text: String) -> RPCValue {
         switch try? RPCValue(json: text) {
         case .string?, nil: .string(text)
@@ -242,7 +242,7 @@ package struct RPCBuilder: Sendable {
 
     // MARK: - The whole
 
-    /// - Returns: What does not keep it from being sent.
+    /// - Returns: Problems that do not keep the RPC from being sent.
     private func check(
         _ built: BuiltRPC, from sender: RPCSender, _ negotiated: SDLVersion?
     ) throws(RPCBuildError) -> [ValidationProblem] {
@@ -266,7 +266,7 @@ package struct RPCBuilder: Sendable {
         throw RPCBuildError("\(built.name): \(text)", found)
     }
 
-    /// Whether it says something about the receiver rather than about the message.
+    /// Whether the problem concerns the receiver rather than the message.
     private static func isTolerable(_ problem: ValidationProblem, isVehicleData: Bool) -> Bool {
         switch problem.rule {
         case .deprecated, .newerThanNegotiated, .removed: true
@@ -294,7 +294,7 @@ package struct RPCBuilder: Sendable {
         return "; \(name) has \(shown)" + (more > 0 ? " and \(more) more" : "")
     }
 
-    /// Words of an enumeration that are told.
+    /// The most words of an enumeration that are listed.
     private static let maximumWords = 60
 }
 
@@ -334,7 +334,7 @@ extension RPCParameter.Kind {
 }
 
 extension RPCFunction {
-    /// Its parameters may be of the car's maker, which no specification knows.
+    /// Whether the parameters may be the car maker's own, which no specification knows.
     fileprivate var isOfVehicleData: Bool {
         switch id {
         case .subscribeVehicleData, .unsubscribeVehicleData, .getVehicleData, .onVehicleData: true

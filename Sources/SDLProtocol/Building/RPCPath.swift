@@ -62,12 +62,12 @@ extension RPCPath {
     }
 }
 
-/// A parameter and the value that it is to have, as somebody wrote it.
+/// A parameter and the value that it is to have, as a user wrote them.
 package struct RPCAssignment: Hashable, Sendable {
     package enum Value: Hashable, Sendable {
-        /// Of the type that the specification says.
+        /// Text of the type that the specification gives.
         case text(String)
-        /// As it stands.
+        /// JSON, taken as it stands.
         case json(String)
     }
 
@@ -110,7 +110,7 @@ package struct RPCBuildError: Error, Hashable, Sendable, CustomStringConvertible
         (self.description, self.problems) = (description, problems)
     }
 
-    /// What is to be an object of JSON is something else.
+    /// For text that should be a JSON object and is not.
     package init(notAnObject what: String) {
         description =
             "\"\(Self.shown(what))\" is no JSON object; expected one such as {\"mainField1\": \"Hello\"}"

@@ -1,5 +1,5 @@
 // Parameters of an RPC that is being put together: a JSON value as a tree, which `RPCBuilder` fills and
-// writes. What came from a peer stays a `JSONObject`.
+// writes. Parameters from a peer stay a `JSONObject`.
 
 import NIOCore
 
@@ -94,7 +94,7 @@ extension RPCValue {
 // MARK: - Writing
 
 extension RPCValue {
-    /// In one line; what is invisible in strings is escaped.
+    /// The value in one line; invisible characters in strings are escaped.
     package var json: String {
         var text: [UInt8] = []
         write(to: &text)
@@ -130,9 +130,9 @@ extension RPCValue {
 // MARK: - Filling
 
 extension RPCValue {
-    /// Puts a value at a path, and makes the objects and arrays on the way.
+    /// Puts a value at a path, creating the objects and arrays on the way.
     ///
-    /// - Returns: False when something else is on the way, or an array has fewer elements than are before it.
+    /// - Returns: False when something else is on the way, or an array has too few elements before the index.
     mutating func set(_ path: ArraySlice<RPCPath.Step>, to value: RPCValue) -> Bool {
         guard let step = path.first else {
             self = value

@@ -32,7 +32,7 @@ struct CatalogueIndex: Sendable {
         var until: UInt32 = 0
         var deprecated: UInt32 = 0
         var isDeprecated = false
-        /// False for most: they need no look at the version.
+        /// False for most, which need no look at the version.
         var matters: Bool { since | until != 0 || isDeprecated }
     }
 
@@ -44,7 +44,7 @@ struct CatalogueIndex: Sendable {
         var isArray = false
         /// Its bit in `Group.mandatory`; 0 for members that never are.
         var mandatoryBit: UInt64 = 0
-        /// Of an enumeration or struct.
+        /// The group of an enumeration or struct.
         var group: Int32 = -1
         /// Elements of an array.
         var minimumSize: Int32 = 0
@@ -55,9 +55,9 @@ struct CatalogueIndex: Sendable {
         var minimum = -Double.infinity
         var maximum = Double.infinity
         var life = Life()
-        /// Since when it is defined like this, when it was defined otherwise before.
+        /// Since when it is defined like this, if it was defined otherwise before.
         var redefined: UInt32 = 0
-        /// Its earlier definitions are members, too, which no name leads to.
+        /// Its earlier definitions are members, too, but no name leads to them.
         var firstEarlier: Int32 = 0
         var earlierCount: Int32 = 0
     }
@@ -130,7 +130,7 @@ extension CatalogueIndex {
             enums[enumeration.name] = Int32(groups.count)
             add(enumeration, source)
         }
-        // Structs may use each other in any order: first all get their number.
+        // Structs may use each other in any order, so all get their numbers first.
         var structs: [String: Int32] = [:]
         for (offset, structure) in catalogue.structs.enumerated() {
             structs[structure.name] = Int32(groups.count + offset)
@@ -145,7 +145,7 @@ extension CatalogueIndex {
         }
     }
 
-    /// So that no array keeps room it does not need.
+    /// Reserves room in advance, so that no array keeps room it does not need.
     private mutating func reserve(_ catalogue: RPCCatalogue) {
         let groups = catalogue.enums.count + catalogue.structs.count + catalogue.functions.count
         self.groups.reserveCapacity(groups)
@@ -242,7 +242,7 @@ extension CatalogueIndex {
     private mutating func addGroup(
         _ source: Int, _ first: Int, _ count: Int, _ lifetime: RPCLifetime
     ) {
-        // At most half full, so that a name that is not there is soon known not to be.
+        // At most half full, so that a missing name is soon known to be missing.
         var size = 2
         while size < count * 2 { size *= 2 }
         let firstSlot = slots.count

@@ -1,4 +1,4 @@
-/// What one version of the RPC specification says, the built-in one or a user's own: every
+/// The content of one version of the RPC specification, the built-in one or a user's own: every
 /// function, parameter, struct and enumeration. Read by `RPCValidator`, and by whoever explains an
 /// RPC to people.
 package struct RPCCatalogue: Hashable, Sendable {
@@ -54,7 +54,7 @@ package struct RPCStruct: Hashable, Sendable {
     package var parameters: [RPCParameter]
 }
 
-/// A set of words.
+/// An enumeration: a set of words.
 package struct RPCEnum: Hashable, Sendable {
     package struct Element: Hashable, Sendable {
         /// As it travels.
@@ -75,7 +75,7 @@ package struct RPCParameter: Hashable, Sendable {
         case integer
         case float
         case string
-        /// Of this name.
+        /// The enumeration of this name.
         case enumeration(String)
         case structure(String)
     }
@@ -83,10 +83,10 @@ package struct RPCParameter: Hashable, Sendable {
     package var name: String
     package var kind: Kind
     package var isMandatory: Bool
-    /// Of numbers.
+    /// The bounds of a number.
     package var value = RPCBounds<Double>()
-    /// Of strings, in Unicode scalars. The minimum is 1 where the specification says nothing, as
-    /// head units have it.
+    /// The length of a string, in Unicode scalars. The minimum is 1 where the specification says
+    /// nothing, as in head units.
     package var length = RPCBounds<Int>()
     /// Nil for anything but an array.
     package var arraySize: RPCBounds<Int>?
@@ -120,11 +120,11 @@ extension RPCParameter.Kind {
 }
 
 extension RPCParameter {
-    /// Unicode scalars a string has at least where the specification says nothing: sdl_core
+    /// The fewest Unicode scalars of a string where the specification says nothing: sdl_core
     /// refuses empty strings then.
     static let defaultMinimumLength = 1
 
-    /// Adds how it was defined before.
+    /// Adds an earlier definition.
     mutating func add(earlier: RPCParameter) {
         if self.earlier.isEmpty { redefined = lifetime.since }
         lifetime.extend(toEarlier: earlier.lifetime)

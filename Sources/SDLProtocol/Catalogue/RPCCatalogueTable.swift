@@ -18,7 +18,7 @@ extension RPCCatalogue {
     }
 }
 
-/// Puts rows together: members follow their owner, earlier definitions what they belong to.
+/// Puts rows together: members follow their owner, earlier definitions the entry they belong to.
 private struct TableReader {
     private enum Owner {
         case enumeration
@@ -29,7 +29,7 @@ private struct TableReader {
     private(set) var catalogue = RPCCatalogue(
         version: SDLVersion(0, 0, 0), date: "", functions: [], structs: [],
         enums: [])
-    /// Enumerations stand in front of everything that uses them.
+    /// Enumerations come before everything that uses them.
     private var elementNames: [String: [String]] = [:]
     private var owner = Owner.enumeration
     private var hasMembers = false

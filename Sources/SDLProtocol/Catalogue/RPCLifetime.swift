@@ -21,25 +21,26 @@ package struct RPCLifetime: Hashable, Sendable {
     package var since: SDLVersion? { SDLVersion(packed: packedSince) }
     /// The first version without it; nil while it exists.
     package var until: SDLVersion? { SDLVersion(packed: packedUntil) }
-    /// The first version that calls it deprecated; nil also when it is, but nobody says since when.
+    /// The first version that calls it deprecated; also nil when it is deprecated, but the
+    /// specification does not say since when.
     package var deprecated: SDLVersion? { SDLVersion(packed: packedDeprecated) }
 
-    /// Reads what stands in a specification: there the `since` of something deprecated says since
-    /// when it is deprecated.
+    /// Reads a lifetime as a specification states it: there the `since` of something deprecated
+    /// says since when it is deprecated.
     init(statedSince since: SDLVersion?, until: SDLVersion?, isDeprecated: Bool) {
         self.init(
             since: since, until: until, isDeprecated: isDeprecated,
             deprecated: isDeprecated ? since : nil)
     }
 
-    /// It existed before already, defined or called otherwise.
+    /// Extends it to earlier versions, where it was defined or named otherwise.
     mutating func extend(toEarlier earlier: RPCLifetime) {
         packedSince = min(packedSince, earlier.packedSince)
     }
 }
 
 extension SDLVersion {
-    /// Comparable like the version itself; parts of 1023 and more are cut.
+    /// Comparable like the version itself; parts above 1023 count as 1023.
     var packed: UInt32 {
         func part(_ number: Int) -> UInt32 { UInt32(min(max(number, 0), 1023)) }
         return part(major) << 20 | part(minor) << 10 | part(patch)

@@ -41,12 +41,12 @@ extension RPCCatalogue {
     }
 }
 
-/// Follows the document and collects what stands in it; types are looked up at the end, because
+/// Follows the document and collects its definitions; types are looked up at the end, because
 /// definitions may stand in any order.
 private struct SpecificationReader {
     /// Functions, structs, enumerations, and everything in them: some thirty times what 8.0.0 has.
     static let maximumItems = 60_000
-    /// Of one function or struct; real ones have at most 15.
+    /// Mandatory parameters of one function or struct; real ones have at most 15.
     static let maximumMandatory = 64
 
     private struct Parameter {
@@ -82,7 +82,7 @@ private struct SpecificationReader {
     private var count = 0
     /// Open elements below the root.
     private var path: [String] = []
-    /// How many of them, from here on, are skipped.
+    /// How many open elements, from here on, are skipped.
     private var skipped = 0
 
     mutating func receive(_ event: XMLReader.Event, line: Int) throws(RPCSpecificationError) {
@@ -122,7 +122,8 @@ private struct SpecificationReader {
         date = attributes["date"] ?? ""
     }
 
-    /// One element below the root. What is not expected where it stands is skipped with all in it.
+    /// Reads one element below the root. An element that is not expected there is skipped with all
+    /// in it.
     private mutating func begin(
         _ name: String, _ attributes: SpecificationAttributes
     ) throws(RPCSpecificationError) {
@@ -196,7 +197,7 @@ private struct SpecificationReader {
         items[item].parameters[parameter].now.usedElements.append(try attributes.name())
     }
 
-    /// An earlier definition counts when it has the name it is the history of.
+    /// Adds an earlier definition, if it has the name of the entry whose history it is in.
     private mutating func addEarlier(
         _ tag: String, _ attributes: SpecificationAttributes
     ) throws(RPCSpecificationError) {

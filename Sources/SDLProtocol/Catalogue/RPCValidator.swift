@@ -1,5 +1,5 @@
 // Compares an RPC with the specification; asked by the decoder for every message, off the event
-// loop. It only looks: whatever it finds, the message was forwarded.
+// loop. It only observes: whatever it finds, the message was forwarded.
 
 import DidYouMean
 
@@ -17,7 +17,7 @@ package enum RPCSender: Hashable, Sendable {
 /// - a parameter is judged by its definition in the version that was negotiated;
 /// - vehicle data has parameters of the car's maker, which no specification knows.
 package struct RPCValidator: Sendable {
-    /// Of one message. Who sends worse is told enough.
+    /// Problems reported of one message; for worse messages that is enough.
     package static let maximumProblems = 16
 
     package let catalogue: RPCCatalogue

@@ -12,7 +12,7 @@ struct SpecificationAttributes {
         return RPCSpecificationError(line: line, reason: "<\(tag)>\(name): \(reason)")
     }
 
-    /// - Parameter isNew: Nothing of this name stands beside it.
+    /// - Parameter isNew: Whether nothing else beside it has this name.
     func check(_ isNew: Bool) throws(RPCSpecificationError) {
         if !isNew { throw error("defined twice") }
     }

@@ -31,8 +31,8 @@ package enum ValidationRule: String, Hashable, Sendable, CaseIterable {
 extension ValidationRule {
     /// Whether a head unit refuses a request that breaks the rule, with INVALID_DATA.
     ///
-    /// The others it puts up with, as sdl_core 8.2.0 does: parameters that it or the session's
-    /// version does not know are left out, and so are unknown words where that is possible.
+    /// It tolerates the others, as sdl_core 8.2.0 does: parameters that it or the session's version
+    /// does not know are left out, and so are unknown words where that is possible.
     package var isRefused: Bool {
         switch self {
         case .missingMandatory, .wrongType, .outOfRange, .tooLong, .tooShort, .tooManyElements,
@@ -87,8 +87,8 @@ package struct ValidationProblem: Hashable, Sendable {
 }
 
 extension ValidationProblem {
-    /// The problem of a message that cannot even be read as an RPC; nil when it is none of its
-    /// parameters.
+    /// The problem of a message that cannot even be read as an RPC; nil when its parameters are not
+    /// the problem.
     package init?(_ error: RPCError) {
         guard case .notJSON(let reason) = error else { return nil }
         let found: String
@@ -143,7 +143,7 @@ extension ValidationProblem: CustomStringConvertible {
 }
 
 extension JSONKind {
-    /// As sentences call a value of this kind.
+    /// What sentences call a value of this kind.
     var inWords: String {
         switch self {
         case .object: "an object"

@@ -5,7 +5,7 @@ import NIOCore
 extension ValidationWalk {
     /// Unicode scalars shown of what was found.
     static let foundLimit = 40
-    /// Words named of an enumeration; of larger ones only the number is told.
+    /// The most words of an enumeration that are named; for larger ones only the number is told.
     private static let maximumWords = 6
 
     // MARK: Arrays and objects
@@ -60,7 +60,7 @@ extension ValidationWalk {
 
     // MARK: Values
 
-    /// Checks the value at `at`, of an array one element, and moves behind it.
+    /// Checks the value at `at`, or one element of an array, and moves behind it.
     mutating func checkValue(
         _ member: Int, _ text: Span<UInt8>, _ at: inout Int
     ) throws(JSONError) {
@@ -105,7 +105,7 @@ extension ValidationWalk {
     }
 
     private static func number(_ text: Span<UInt8>, _ range: Range<Int>) -> Double {
-        // Digits that surely fit.
+        // So few digits surely fit.
         if range.count <= 18 {
             var number: Int64 = 0
             var at = range.lowerBound
@@ -127,7 +127,7 @@ extension ValidationWalk {
         let minimum = Int(index.members[member].minimumLength)
         let maximum = Int(index.members[member].maximumLength)
         let bytes = value.content.count
-        // As many bytes make at most as many scalars, and at least one.
+        // N bytes make at most N scalars, and at least one.
         if bytes <= maximum, minimum == 0 || minimum == 1 && bytes > 0 { return }
         guard !isFull else { return }
         var count = 0
@@ -186,7 +186,7 @@ extension ValidationWalk {
         case .string: found = "\"\(text(of: value))\""
         case .number, .bool: found = text(of: value)
         }
-        // Libraries of apps read 5.0 as 5, and nothing as nothing.
+        // App libraries read 5.0 as 5, and null as a missing value.
         let isHarmless =
             sender == .accessory
             && (value.kind == .null
@@ -210,7 +210,7 @@ extension ValidationWalk {
                     : "at least \(Self.plural(minimum, "element"))"))
     }
 
-    /// What a parameter takes, of an array one element.
+    /// What a parameter takes, or one element of it if it is an array.
     func expected(_ member: Int) -> String {
         let definition = index.members[member]
         switch definition.kind {

@@ -27,7 +27,7 @@ struct ValidationWalk {
         packedVersion = version?.packed ?? 0
     }
 
-    /// Reports, those that only repeat others included, after which nothing more is looked for.
+    /// Reports, including those that only repeat others, after which nothing more is looked for.
     private static let maximumReports = 200
     /// Names looked for in the catalogue: costly, hence only a few times per message.
     private static let maximumHints = 4
@@ -43,8 +43,8 @@ struct ValidationWalk {
         problems.append(problem)
     }
 
-    /// The problems from `first` on are of element `number`. Those that an element since `start`
-    /// has as well are counted there; the others get the number in front of their path.
+    /// Assigns the problems from `first` on to element `number`. Those that an element since
+    /// `start` has as well are counted there; the others get the number in front of their path.
     mutating func endElement(_ number: Int, from first: Int, arraySince start: Int) {
         guard problems.count > first else { return }
         let new = problems[first...]
@@ -108,7 +108,7 @@ struct ValidationWalk {
         case .removed:
             report(removed(catalogue.functions[source].name, life))
         case .deprecated:
-            // Answers are deprecated with their requests, about which all was said.
+            // Answers are deprecated with their requests, for which it was reported already.
             guard message.type != .response, sender == .app else { return }
             report(deprecated(catalogue.functions[source].name, life))
         }
@@ -130,7 +130,7 @@ struct ValidationWalk {
                     ? "SUCCESS or WARNINGS as success is true" : "a failure as success is false"))
     }
 
-    /// Codes that say that nothing was done. Others go along with success as well as without.
+    /// Codes that say that nothing was done. The others occur with success as well as without.
     private static let failureCodes: Set<String> = [
         "INVALID_DATA", "DISALLOWED", "REJECTED", "USER_DISALLOWED", "OUT_OF_MEMORY",
         "TOO_MANY_PENDING_REQUESTS", "INVALID_ID", "DUPLICATE_NAME", "APPLICATION_NOT_REGISTERED",
@@ -168,7 +168,7 @@ struct ValidationWalk {
         guard problems.count > first else { return }
         prefix(index.name(of: found), from: first)
         if sender == .accessory, verdict(on: index.members[found].life) == .deprecated {
-            // Nobody is to read it any more.
+            // Nobody is supposed to read a deprecated parameter any more.
             for at in first..<problems.count { problems[at].severity = .note }
         }
     }
@@ -179,8 +179,9 @@ struct ValidationWalk {
     }
 
     /// - Parameters:
-    ///   - isNested: In a struct, where libraries of apps put up with what a head unit forgot.
-    ///   - isFailure: Of a response that failed, which need only say that.
+    ///   - isNested: Whether the group is that of a struct, where app libraries put up with what a
+    ///     head unit forgot.
+    ///   - isFailure: Whether the message is a response that failed, which need only say that.
     mutating func checkMandatory(
         of group: Int, seen: UInt64, isNested: Bool = false, isFailure: Bool = false
     ) {
@@ -229,9 +230,9 @@ struct ValidationWalk {
         return currentDefinition(of: member)
     }
 
-    /// Reports when something cannot stand in a message of this version, without a path.
+    /// Reports, without a path, something that should not be in a message of this version.
     ///
-    /// - Parameter word: Of an enumeration; nil when the parameter itself is meant.
+    /// - Parameter word: A word of an enumeration; nil when the parameter itself is meant.
     mutating func checkLife(of life: CatalogueIndex.Life, word: Int? = nil) {
         guard !isFull else { return }
         let verdict = verdict(on: life)

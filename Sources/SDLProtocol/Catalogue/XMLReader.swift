@@ -3,26 +3,26 @@
 // Own code and not FoundationXML, which would link libxml2 and Foundation into the daemon, expand
 // entities, and read files the document names. This one knows elements, attributes, comments,
 // CDATA, processing instructions and the five named entities; it refuses document types, and with
-// them every way to make a small file large. It keeps no more than the path to where it stands.
+// them every way to make a small file large. It keeps no more than the path to its position.
 
 /// Hands out the elements of a document one by one; text between them is checked and skipped.
 struct XMLReader {
     /// Real specifications nest seven deep.
     static let maximumDepth = 32
-    /// Of an element; real ones have at most ten.
+    /// Attributes of an element; real ones have at most ten.
     static let maximumAttributes = 64
     /// Bytes of a name or an attribute's value; real ones have at most 60.
     static let maximumLength = 4096
 
     enum Event: Equatable {
         case start(name: String, attributes: [String: String])
-        /// Follows every start, also of an element without content.
+        /// Follows every start, even that of an element without content.
         case end(name: String)
     }
 
     private let bytes: [UInt8]
     private var at = 0
-    /// Of `at`, from 1.
+    /// The line of `at`, from 1.
     private(set) var line = 1
     /// Where the tag of the latest event begins.
     private(set) var tagLine = 1
@@ -230,7 +230,7 @@ struct XMLReader {
         }
     }
 
-    /// True, and behind it, when `text` stands here.
+    /// Skips `text` if it stands here, and returns whether it did.
     private mutating func skip(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard bytes.count - at >= count else { return false }

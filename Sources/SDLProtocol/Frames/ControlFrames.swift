@@ -1,9 +1,10 @@
-// Builds and amends control frames: what the relay itself says to a head unit or an app.
+// Builds and amends the control frames that the relay itself sends to a head unit or an app.
 
 package import NIOCore
 
 extension Frame {
-    /// Ends the RPC service, and with it the session. v1 knows no hash; v2…v4 carry it raw.
+    /// Ends a service; ending the RPC service ends the session. v1 knows no hash; v2…v4 carry it
+    /// raw.
     package static func endService(
         _ service: ServiceType = .rpc, version: UInt8, sessionID: UInt8, hashID: UInt32,
         messageID: UInt32 = 0

@@ -17,7 +17,7 @@ package enum ControlPayload: Hashable, Sendable {
             self = .none
             return
         }
-        // A document is never as short as a hash, and a hash never that long.
+        // A document is never as short as a hash, and a hash never as long as a document.
         if payload.readableBytes == 4, (2...4).contains(frame.version),
             let hash = payload.getInteger(at: payload.readerIndex, as: UInt32.self)
         {
@@ -44,9 +44,9 @@ package enum ControlPayload: Hashable, Sendable {
         }
     }
 
-    /// The largest frame of a service as its StartServiceACK has it, in bytes; nil when it has none
-    /// that can be meant. What `mtu` counts is not agreed (SDL protocol spec, "MTU"), but a frame
-    /// has more than a header by every reading.
+    /// The largest frame of a service as its StartServiceACK gives it, in bytes; nil when it gives
+    /// no possible one. What `mtu` counts is not agreed (SDL protocol spec, "MTU"), but by every
+    /// reading a frame is more than a header.
     package var mtu: Int64? {
         document?.int64(ControlKey.mtu).flatMap { Self.isPossible(mtu: $0) ? $0 : nil }
     }

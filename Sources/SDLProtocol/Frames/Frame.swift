@@ -7,8 +7,8 @@ package import NIOCore
 package struct Frame: Hashable, Sendable {
     /// Header and payload; readable bytes are exactly one whole frame.
     package let wire: ByteBuffer
-    /// The first eight bytes, big-endian. On its way a frame is asked a dozen times what it is, and each look
-    /// into a buffer costs more than the answer.
+    /// The first eight bytes, big-endian. Kept because a frame's header is read a dozen times on its way, and
+    /// each read from the buffer would cost more than what is done with the result.
     @usableFromInline
     let head: UInt64
 
@@ -74,7 +74,7 @@ package struct Frame: Hashable, Sendable {
     /// The session; 0 only before a session exists.
     @inlinable
     package var sessionID: UInt8 { byte(3) }
-    /// Bytes after the header, as the header says; `headerOnly` frames have lost them.
+    /// Bytes after the header, as the header says; `headerOnly` frames no longer have them.
     @inlinable
     package var payloadBytes: Int { Int(UInt32(truncatingIfNeeded: head)) }
     /// Counts messages of a session, shared by all frames of one message; absent in v1.
@@ -92,7 +92,7 @@ package struct Frame: Hashable, Sendable {
         wire.getSlice(at: wire.readerIndex + headerBytes, length: payloadBytes) ?? ByteBuffer()
     }
 
-    /// The header in storage of its own: for those who count frames and look into none.
+    /// The header in storage of its own, for users that count frames and read no payloads.
     package var headerOnly: Frame {
         var header = ByteBuffer()
         header.reserveCapacity(headerBytes)
@@ -100,7 +100,7 @@ package struct Frame: Hashable, Sendable {
         return Frame(checked: header)
     }
 
-    /// What a control frame says; nil for other frame types.
+    /// The type of a control frame; nil for other frames.
     @inlinable
     package var controlType: ControlFrameType? {
         type == .control ? ControlFrameType(rawValue: info) : nil

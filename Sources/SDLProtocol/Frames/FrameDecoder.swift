@@ -32,12 +32,12 @@ package struct FrameDecoder: Sendable {
     private var partialFrameBytes = 0
     private var resynchroniser: Resynchroniser?
     private var report: GarbageReport?
-    /// What resynchronisation has dropped and nobody has taken.
+    /// Bytes that resynchronisation has dropped and nobody has taken.
     private var dropped: [DroppedBytes] = [] {
         didSet { hasDropped = !dropped.isEmpty }
     }
-    /// Resynchronisation has dropped bytes that nobody has taken. They came before the frame that `next`
-    /// returned last. Kept beside them, because it is asked for each frame: asking the list makes a copy.
+    /// Whether resynchronisation has dropped bytes that nobody has taken. They came before the frame that `next`
+    /// returned last. Kept separately because it is read for each frame, and asking the list makes a copy.
     package private(set) var hasDropped = false
 
     package init(rules: FrameRules, recovery: Recovery) {
@@ -45,20 +45,20 @@ package struct FrameDecoder: Sendable {
         self.recovery = recovery
     }
 
-    /// A frame has begun and not ended; a stream that stays so is stalled. While frames are searched
-    /// for, nobody knows.
+    /// Whether a frame has begun and not ended; a stream that stays so is stalled. While frames are searched
+    /// for, this is not known.
     package var isInsideFrame: Bool { partial.readableBytes > 0 }
     /// Bytes of the unfinished frame that have arrived; 0 between frames.
     package var partialBytes: Int { partial.readableBytes }
-    /// The stream has lost its frames and not found them again.
+    /// Whether the stream has lost its frames and not found them again.
     package var isSearching: Bool { resynchroniser != nil }
-    /// `settle` would bring a frame or a report.
+    /// Whether `settle` would bring a frame or a report.
     package var isWorthSettling: Bool { resynchroniser?.isWorthSettling ?? false }
     /// Bytes that have arrived and are neither frames nor known to be garbage.
     package var undecidedBytes: Int { partial.readableBytes + (resynchroniser?.keptBytes ?? 0) }
 
-    /// Takes over the bytes of one read. Nothing should be left of the read before: what `next` has not returned
-    /// of it is joined with these, which costs a copy.
+    /// Takes over the bytes of one read. Nothing should be left of the previous read: bytes that `next` has not
+    /// returned are joined with these, which costs a copy.
     package mutating func append(_ bytes: ByteBuffer) {
         if current.readableBytes == 0 {
             current = bytes
@@ -69,8 +69,8 @@ package struct FrameDecoder: Sendable {
 
     /// The next whole frame, nil when the rest has not arrived yet.
     ///
-    /// - Throws: With `Recovery.fail`, why the bytes at `offset` are no frame. The decoder is of no
-    ///   further use then; `undecoded` still tells the offending bytes.
+    /// - Throws: With `Recovery.fail`, why the bytes at `offset` are no frame. The decoder is of no further use
+    ///   then; `undecoded` still has the offending bytes.
     package mutating func next() throws(FrameError) -> Frame? {
         while true {
             if resynchroniser != nil {
@@ -85,7 +85,7 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    /// The same: a frame without its end, or what is searched.
+    /// The undecided bytes: a frame without its end, or the bytes being searched.
     package var undecided: ByteBuffer { resynchroniser?.kept ?? undecoded }
 
     /// The bytes from `offset` on that have arrived but form no frame, for diagnosis.
@@ -171,15 +171,15 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Resynchronising
 
-    /// Gives up a frame whose end does not come: on a line that loses bytes its size may be false,
-    /// and it would swallow what follows. Call `next` afterwards.
+    /// Gives up a frame whose end does not come: on a line that loses bytes its size may be false, and the frame
+    /// would swallow what follows. Call `next` afterwards.
     package mutating func abandonPartialFrame() {
         guard isInsideFrame, case .resynchronise = recovery else { return }
         beginResynchronising(after: .neverEnded(bytes: partialFrameBytes))
     }
 
-    /// Nothing has come for a while, so nothing will prove the last frame: believes it if it is
-    /// whole, or else reports what has been dropped. Call `next` and `takeGarbageReport` afterwards.
+    /// Called when nothing has come for a while, so that nothing will prove the last frame: believes the frame
+    /// if it is whole, or else reports what has been dropped. Call `next` and `takeGarbageReport` afterwards.
     package mutating func settle() {
         guard resynchroniser != nil, !resynchronise(), var searching = resynchroniser.take()
         else { return }
@@ -227,7 +227,7 @@ package struct FrameDecoder: Sendable {
         var searching = searching
         count(&searching, since: droppedBefore)
         current = found
-        // Of several places in one read the first is shown, with the bytes of all.
+        // For several places in one read, the first is shown, with the bytes of all.
         var latest = searching.report
         if let earlier = report, earlier.isOver {
             latest.bytes += earlier.bytes
@@ -245,7 +245,7 @@ package struct FrameDecoder: Sendable {
 }
 
 extension FrameDecoder {
-    /// What was dropped bit by bit at one place is one run.
+    /// Notes dropped bytes; those dropped bit by bit at one place form one run.
     private mutating func note(dropped bytes: ByteBuffer) {
         guard bytes.readableBytes > 0 else { return }
         if let last = dropped.indices.last,

@@ -25,7 +25,7 @@ package enum FrameError: Error, Hashable, Sendable {
     case messageIDZero
     /// Session 0 where a session must already exist.
     case sessionZero
-    /// A frame of so many bytes whose end did not come.
+    /// A frame of this many bytes whose end did not come.
     case neverEnded(bytes: Int)
 }
 

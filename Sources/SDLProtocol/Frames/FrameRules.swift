@@ -13,7 +13,7 @@ package enum FrameHeader {
 
 /// How strictly a stream's headers are checked: the union of what sdl_core and the app libraries
 /// insist on in any header. What depends on the session, its mtu and the size of its control frames,
-/// is checked by who knows the session.
+/// is checked where the session is known.
 ///
 /// A head unit ends **every** session of a link after ten malformed frames in a second, so a frame
 /// from an app has to meet all rules before it may share the link.
@@ -89,7 +89,7 @@ package struct FrameRules: Hashable, Sendable {
     private func check(fields: UInt32, size: UInt32) throws(FrameError) {
         let type = UInt8(truncatingIfNeeded: fields >> 24) & 0b111
         let service = UInt8(truncatingIfNeeded: fields >> 16)
-        // The common case of the hot path: single or consecutive RPC data within bounds.
+        // First byte and service come first, as in `checkFragment`.
         try checkFirstByte(UInt8(truncatingIfNeeded: fields >> 24))
         guard let service = ServiceType(rawValue: service) else {
             throw .unknownService(service)

@@ -11,7 +11,8 @@ package enum FrameType: UInt8, Hashable, Sendable, CaseIterable {
     /// A slice of a multi-frame message.
     case consecutive = 3
 
-    /// Written out, so that other modules compare in place and not by a call: every frame is asked several times.
+    /// Written out so that other modules compare in place and not by a call: every frame is compared several
+    /// times.
     @inlinable
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
@@ -70,7 +71,7 @@ package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What a control frame says: header byte 2 (SDL protocol spec, "Frame info").
+/// The type of a control frame: header byte 2 (SDL protocol spec, "Frame info").
 package enum ControlFrameType: UInt8, Hashable, Sendable, CaseIterable {
     case heartbeat = 0x00
     case startService = 0x01
@@ -87,7 +88,7 @@ package enum ControlFrameType: UInt8, Hashable, Sendable, CaseIterable {
     case serviceDataACK = 0xFE
     case heartbeatACK = 0xFF
 
-    /// The name of the protocol specification.
+    /// The name in the protocol specification.
     package var name: String {
         switch self {
         case .heartbeat: "Heartbeat"

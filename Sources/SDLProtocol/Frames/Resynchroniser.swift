@@ -35,16 +35,16 @@ package struct FrameExpectation: Hashable, Sendable {
 /// search goes on inside it, so that a false header with a huge size cannot swallow the real frames
 /// behind it.
 ///
-/// Each position is judged when its bytes come, and again only when what the judgement waited for
-/// has come; so the work grows with the bytes and not with how often they come.
+/// Each position is judged when its bytes come, and again only when the bytes it waited for have come,
+/// so the work grows with the number of bytes and not with the number of reads.
 struct Resynchroniser: Sendable {
     /// Shown in logs: enough to recognise what the peer really speaks.
     static let excerptBytes = 64
-    /// While nothing is found, report for the first time after so many dropped bytes, then each
-    /// time as many have been dropped again: soon enough to tell a wrong peer, never a flood.
+    /// While nothing is found, the first report comes after this many dropped bytes, and another each
+    /// time their number has doubled: soon enough to tell a wrong peer, never a flood.
     static let firstReportBytes: UInt64 = 512
-    /// Candidates kept at once. Bytes at random hardly ever give two; with more, the oldest is given
-    /// up, because behind it are as many that may be real.
+    /// Candidates kept at once. Random bytes hardly ever give two; beyond the maximum, the oldest is
+    /// given up, because behind it are as many that may be real.
     static let maximumCandidates = 64
 
     private let error: FrameError
@@ -52,7 +52,7 @@ struct Resynchroniser: Sendable {
     /// What a candidate must meet, and what is enough for the frame behind it.
     private let (rules, successorRules): (FrameRules, FrameRules)
     private var excerpt = ByteBuffer()
-    /// What was dropped since it was taken last.
+    /// Bytes dropped since they were last taken.
     private var dropped = ByteBuffer()
     private var bytes: ByteBuffer
     /// Counted from `start`; the position of the first byte that is kept.
@@ -65,13 +65,13 @@ struct Resynchroniser: Sendable {
     private var nextJudgement = UInt64.max
     /// From here on headers may be incomplete: these few positions are judged again each time.
     private var scannedTo: UInt64
-    /// Positions looked at and bytes moved so far: what the search has cost.
+    /// Positions examined and bytes moved so far: the cost of the search.
     private(set) var steps: UInt64 = 0
 
     /// A position where a frame may begin. Positions are counted from `start`.
     private struct Candidate {
         var position: UInt64
-        /// Worth another look when the stream has come so far.
+        /// The stream position at which the candidate is worth judging again.
         var judgeAt: UInt64
         /// All of its bytes are there; only the proof is missing.
         var isWhole: Bool
@@ -115,8 +115,8 @@ struct Resynchroniser: Sendable {
         return nil
     }
 
-    /// The bytes from the first whole frame on, which nothing has followed; nil when there is none.
-    /// To be called when the stream has been silent for so long that nothing will.
+    /// The bytes from the first whole frame on, which nothing has followed; nil when there is none. To
+    /// be called when the stream has been silent for so long that nothing will follow.
     mutating func settle() -> ByteBuffer? {
         guard let whole = candidates.first(where: \.isWhole) else { return nil }
         drop(upTo: whole.position)
@@ -128,7 +128,7 @@ struct Resynchroniser: Sendable {
     /// The stream's end so far.
     private var end: UInt64 { droppedBytes + UInt64(bytes.readableBytes) }
 
-    /// Judges anew what has waited for the bytes that have come.
+    /// Judges again the candidates that waited for the bytes that have come.
     private mutating func reconsider(_ expected: FrameExpectation) -> UInt64? {
         while let last = candidates.last, last.position >= scannedTo { candidates.removeLast() }
         guard nextJudgement <= end else { return nil }
@@ -173,7 +173,7 @@ struct Resynchroniser: Sendable {
 
     private enum Verdict {
         case impossible
-        /// The bytes end within the header, which is good so far.
+        /// The bytes end within the header, which is valid so far.
         case headerIncomplete
         case undecided(Candidate)
         case believable
@@ -233,8 +233,9 @@ struct Resynchroniser: Sendable {
     var keptBytes: Int { bytes.readableBytes }
     var kept: ByteBuffer { bytes }
 
-    /// Silence would decide something: a whole frame waits for proof, or nobody has been told yet
-    /// that bytes were dropped. What goes on is reported by its amount, however often it pauses.
+    /// Whether silence would decide something: a whole frame waits for proof, or nobody has been told
+    /// yet that bytes were dropped. Garbage that goes on is reported by its amount, however often it
+    /// pauses.
     var isWorthSettling: Bool {
         reportedBytes == 0 && droppedBytes > 0 || isReportDue
             || candidates.contains(where: \.isWhole)

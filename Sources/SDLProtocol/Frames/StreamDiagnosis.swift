@@ -49,7 +49,7 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What whoever speaks it on the app port can do.
+    /// What the sender on the app port can do about it.
     package var remedyOnAppPort: String {
         switch self {
         case .webSocket:

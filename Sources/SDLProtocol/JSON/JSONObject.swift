@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// A JSON object that stays the bytes it came as: checked whole, indexed by its members; values are
-/// read when asked for. `RPCMessage` holds one for the parameters; decoders, log lines and facts
+/// A JSON object kept as the bytes it came as: checked as a whole, and indexed by its members; values
+/// are read when asked for. `RPCMessage` holds one for the parameters; decoders, log lines and facts
 /// read from it.
 package struct JSONObject: JSONContainer, Hashable, Sendable {
     /// The object's text, whitespace included.
@@ -14,7 +14,7 @@ package struct JSONObject: JSONContainer, Hashable, Sendable {
         package var value: JSONToken
     }
 
-    /// Members beyond these are not found: the RPC with most, the response to
+    /// Members beyond these are not found: the RPC with the most members, the response to
     /// GetVehicleData, has 39.
     package static let maximumMembers = 1024
 
@@ -31,8 +31,8 @@ package struct JSONObject: JSONContainer, Hashable, Sendable {
         try index(bytes.readableBytesUInt8Span)
     }
 
-    /// The same object in storage of its own: a slice keeps all of the buffer alive that it was cut
-    /// from. For whoever keeps objects for long.
+    /// The same object in storage of its own, for objects that are kept for long: a slice keeps the
+    /// whole buffer alive that it was cut from.
     package func detached() -> JSONObject {
         guard !members.isEmpty else { return .empty }
         return JSONObject(bytes: bytes.detached(), members: members)
@@ -58,7 +58,7 @@ package struct JSONObject: JSONContainer, Hashable, Sendable {
 // MARK: - Reading
 
 extension JSONObject {
-    /// Where the value of `key` lies. Of a key that stands twice the last counts, as for all peers.
+    /// Where the value of `key` lies. If a key occurs twice, the last one counts, as for all peers.
     package func value(_ key: String) -> JSONToken? {
         let text = bytes.readableBytesUInt8Span
         var index = members.count
@@ -167,7 +167,7 @@ extension JSONContainer {
     }
 
     /// Hands over the members of an object that this container holds, in their order; none for values
-    /// of other kinds. Makes no index and allocates nothing: for a look or two.
+    /// of other kinds. Makes no index and allocates nothing; meant for one or two lookups.
     package func visitMembers(
         within token: JSONToken, _ body: (_ key: JSONToken, _ value: JSONToken) -> Void
     ) {
@@ -182,12 +182,12 @@ extension JSONContainer {
                 body(key.moved(by: token.start), value.moved(by: token.start))
             }
         } catch {
-            // Cannot be: all of it was checked with the whole.
+            // Cannot happen: the text was checked with the whole.
         }
     }
 
-    /// Where the value of `key` lies in an object that this container holds. Of a key that stands twice
-    /// the last counts.
+    /// Where the value of `key` lies in an object that this container holds. If a key occurs twice, the
+    /// last one counts.
     package func value(_ key: String, within token: JSONToken) -> JSONToken? {
         let bytes = bytes
         var found: JSONToken?
@@ -213,7 +213,7 @@ extension JSONContainer {
 }
 
 extension JSONToken {
-    /// Of a text that begins so much later.
+    /// The token in an enclosing text, in which its own text begins at byte `bytes`.
     fileprivate func moved(by bytes: UInt32) -> JSONToken {
         var token = self
         token.start += bytes

@@ -1,5 +1,5 @@
-// Walks JSON where it lies: checks the grammar and finds where values end, copying nothing.
-// Used by `JSONObject` and `JSONArray`.
+// Walks JSON in place: checks the grammar and finds where values end, copying nothing. Used by
+// `JSONObject` and `JSONArray`.
 
 /// What kind of value a piece of JSON is.
 package enum JSONKind: UInt8, Hashable, Sendable {
@@ -50,7 +50,7 @@ package struct JSONToken: Hashable, Sendable {
     var end: UInt32
 
     package var range: Range<Int> { Int(start)..<Int(end) }
-    /// Of a string: what is between the quotes.
+    /// The range of a string between its quotes.
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 }
 

@@ -12,7 +12,7 @@ enum JSONUnescaper {
         return String(scalars)
     }
 
-    /// The next Unicode scalar; what is no valid UTF-8 or UTF-16 becomes U+FFFD.
+    /// The next Unicode scalar; invalid UTF-8 or UTF-16 becomes U+FFFD.
     static func scalar(
         _ text: Span<UInt8>, _ at: inout Int, end: Int, unescape: Bool
     ) -> Unicode.Scalar {
@@ -63,7 +63,7 @@ enum JSONUnescaper {
         return value
     }
 
-    /// UTF-8 of two to four bytes. What is none becomes one U+FFFD for as many bytes as may begin a
+    /// UTF-8 of two to four bytes. Anything else becomes one U+FFFD for as many bytes as may begin a
     /// character (Unicode, "U+FFFD Substitution of Maximal Subparts"), as in Swift's own strings.
     static func multibyte(_ text: Span<UInt8>, _ at: inout Int, end: Int) -> Unicode.Scalar {
         let first = text[at]

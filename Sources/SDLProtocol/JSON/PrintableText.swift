@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Makes text of peers safe to show people, on a terminal, in a journal, in a JSON line: one line,
-/// nothing that moves a cursor or hides what is there.
+/// Makes text from peers safe to show to people, on a terminal, in a journal or in a JSON line: one
+/// line, with nothing that moves a cursor or hides what is there.
 package enum PrintableText {
     /// Whether a character may stand in a JSON line as it is (see `VisibleScalars`).
     package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
@@ -53,7 +53,7 @@ package enum PrintableText {
             left -= 1
             let byte = text[at]
             if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\\") || !unescape {
-                // Nearly all of nearly every text; digits may begin an emoji.
+                // True of nearly all characters of nearly every text; digits may begin an emoji.
                 if at + 1 < text.count, text[at + 1] < 0x80 {
                     visible.finish(put)
                     line.append(byte)

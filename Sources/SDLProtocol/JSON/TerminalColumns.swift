@@ -4,7 +4,7 @@
 extension String {
     /// Columns on a terminal; East Asian wide characters and emoji take two.
     package var terminalColumns: Int {
-        // Nearly every text.
+        // True of nearly every text.
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.terminalColumns }
     }

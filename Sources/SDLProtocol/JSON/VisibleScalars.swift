@@ -2,21 +2,21 @@
 /// or make two different names look the same: one rule for the log, the tool and the control API.
 /// Used by `PrintableText`, and by relayd's and relayctl's own texts.
 ///
-/// Hidden are, by Unicode's general category, control characters, format characters (directional
-/// marks, zero-width spaces, tags) and line separators, and what Unicode calls ignorable (fillers,
+/// By Unicode's general category, control characters, format characters (directional marks, zero-width
+/// spaces, tags) and line separators are hidden, and so is what Unicode calls ignorable (fillers,
 /// variation selectors). Two of these are part of emoji and shown there: ZERO WIDTH JOINER between two
-/// of them, and the variation selectors behind one.
+/// emoji, and the variation selectors after one.
 package struct VisibleScalars: Sendable {
     private static let joiner: Unicode.Scalar = "\u{200D}"
 
     private var isAfterEmoji = false
-    /// Whether a joiner waits for what comes behind it.
+    /// Whether a joiner waits for the character after it.
     private var holdsJoiner = false
 
     package init() {}
 
-    /// Takes the next character of a text, and passes it on with whether it is visible; a joiner only
-    /// with the character behind it.
+    /// Takes the next character of a text, and passes it on with whether it is visible; a joiner is
+    /// passed on only with the character after it.
     package mutating func push(
         _ scalar: Unicode.Scalar, _ body: (_ scalar: Unicode.Scalar, _ isVisible: Bool) -> Void
     ) {
@@ -37,7 +37,7 @@ package struct VisibleScalars: Sendable {
         }
     }
 
-    /// The text is over.
+    /// Ends the text.
     package mutating func finish(
         _ body: (_ scalar: Unicode.Scalar, _ isVisible: Bool) -> Void
     ) {

@@ -9,13 +9,13 @@ package enum AssemblyProblem: Error, Hashable, Sendable {
     case malformedFirstFrame(bytes: Int)
     /// A new first frame with the same session and message ID came before the last frame.
     case restarted(received: Int, announced: Int)
-    /// The last frame came, but their number is not the announced one.
+    /// The last frame came, but the number of frames is not the announced one.
     case frameCount(received: Int, announced: Int)
     /// The last frame came, but the bytes are not as many as announced.
     case totalBytes(received: Int, announced: Int)
     /// No further frame for so long that sdl_core gives up as well.
     case expired(received: Int, announced: Int)
-    /// The session or the link ended in the middle of it.
+    /// The session or the link ended in the middle of the message.
     case abandoned(received: Int, announced: Int)
     /// Given up because more messages are unfinished than may be.
     case tooManyUnfinished(limit: Int)

@@ -11,7 +11,7 @@ package struct Message: Hashable, Sendable {
     package var messageID: UInt32?
     /// At least one frame's payload is a TLS record, so the message cannot be read.
     package var isEncrypted: Bool
-    /// The bytes that were kept: all, unless `isTruncated`. Of a single frame a slice of it.
+    /// The bytes that were kept: all, unless `isTruncated`. For a single frame, a slice of it.
     package var payload: ByteBuffer
     /// Bytes of the whole message, as they arrived.
     package var payloadBytes: Int

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Joins first and consecutive frames to messages; single frames pass through uncopied. Decoders
+/// Joins first and consecutive frames into messages; single frames pass through uncopied. Decoders
 /// run one per direction of a link.
 ///
-/// Messages are told apart by session, service and message ID, so that those of different sessions
-/// may interleave, and even two of one session, which app libraries would not survive. What peers
-/// announce is believed for comparison only: memory grows with bytes that arrived, within `Limits`.
+/// Messages are told apart by session, service and message ID, so messages of different sessions
+/// may interleave, and even two of one session, which app libraries would not survive. Announced
+/// sizes are used for comparison only: memory grows with the bytes that arrived, within `Limits`.
 package struct MessageAssembler: Sendable {
     package struct Limits: Hashable, Sendable {
-        /// Bytes kept of one message; the rest is only counted. RPC header and JSON stand in front,
-        /// so what is cut off is bulk data. 16 MiB holds the files that real apps upload.
+        /// Bytes kept of one message; the rest is only counted. RPC header and JSON come first, so
+        /// what is cut off is bulk data. 16 MiB holds the files that real apps upload.
         package var maximumMessageBytes = 16 << 20
         /// Bytes kept of all unfinished messages together; beyond that the rest is only counted.
         package var maximumKeptBytes = 64 << 20
@@ -23,7 +23,7 @@ package struct MessageAssembler: Sendable {
     }
 
     package enum Outcome: Sendable {
-        /// All of it is there. A problem tells how it differs from what was announced.
+        /// The whole message is there. A problem tells how it differs from what was announced.
         case message(Message, AssemblyProblem?)
         /// Frames are to follow, or belong to a message already reported as broken.
         case incomplete
@@ -52,7 +52,7 @@ package struct MessageAssembler: Sendable {
     package let limits: Limits
     private var unfinished: [Key: Unfinished] = [:]
     private var keptBytes = 0
-    /// Until then frames of messages whose beginning was not seen are no peer's fault.
+    /// Until this time, frames of messages whose beginning was not seen are not a peer's fault.
     private var gapEnds = Int64.min
 
     package init(limits: Limits = Limits()) {
@@ -151,7 +151,8 @@ package struct MessageAssembler: Sendable {
         message.payload.writeImmutableBuffer(piece)
     }
 
-    /// Encrypted bytes are more than announced, which counts plain ones.
+    /// How the message differs from what was announced. Encrypted messages have more bytes than
+    /// announced, because only plain bytes are counted there.
     private func problem(_ message: Unfinished) -> AssemblyProblem? {
         guard message.announcedFrames > 0 else { return nil }
         if message.receivedFrames != message.announcedFrames {
@@ -165,7 +166,8 @@ package struct MessageAssembler: Sendable {
         return nil
     }
 
-    /// A consecutive frame out of nowhere: reported once, the rest of its message in silence.
+    /// Begins a broken message with a consecutive frame that has no first frame: reported once; the
+    /// rest is swallowed in silence.
     private mutating func beginBroken(_ frame: Frame, key: Key, at now: Int64) -> Outcome {
         let message = Message(single: frame)
         let full = makeRoom()
@@ -182,7 +184,7 @@ package struct MessageAssembler: Sendable {
 
     // MARK: Giving up
 
-    /// Messages that got no frame for `Limits.expiry`.
+    /// Gives up messages that got no frame for `Limits.expiry`.
     package mutating func expire(at now: Int64) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }
         let late = unfinished.filter { now - $0.value.lastFrame >= limits.expiry }
@@ -191,7 +193,7 @@ package struct MessageAssembler: Sendable {
         }
     }
 
-    /// The clock behind `now` was set forward by so many nanoseconds.
+    /// Adjusts to the clock of `now` having been set forward by this many nanoseconds.
     package mutating func shift(by step: Int64) {
         for key in unfinished.keys { unfinished[key]?.lastFrame &+= step }
         if gapEnds != .min { gapEnds &+= step }
@@ -202,7 +204,8 @@ package struct MessageAssembler: Sendable {
         unfinished.values.map(\.lastFrame).min().map { $0 &+ limits.expiry }
     }
 
-    /// Messages that stay unfinished because their session, or with nil the link, has ended.
+    /// Gives up messages that stay unfinished because their session, or with nil the link, has
+    /// ended.
     package mutating func abandon(session: UInt8? = nil) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }
         let gone = unfinished.keys.filter { session == nil || $0.sessionID == session }
@@ -218,7 +221,8 @@ package struct MessageAssembler: Sendable {
         keys.compactMap { remove($0) }.filter { !$0.isBroken }.map { ($0.message, problem($0)) }
     }
 
-    /// Frames went by unseen: forgets all beginnings, and does not blame peers for missing ones.
+    /// Called when frames went by unseen: forgets all beginnings, and does not blame peers for
+    /// missing ones.
     package mutating func skipGap(at now: Int64) {
         unfinished = [:]
         keptBytes = 0

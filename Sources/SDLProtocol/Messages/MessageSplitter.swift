@@ -1,4 +1,4 @@
-// The other way round than `MessageAssembler`: a message as the frames that it travels in.
+// The reverse of `MessageAssembler`: splits a message into the frames that it travels in.
 
 package import NIOCore
 

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// A file format that head units or apps send, with the size of an image where its header tells.
-/// Told from the first bytes, once per message, when it is decoded.
+/// A file format that head units or apps send, with the size of an image where its header gives it.
+/// Recognised from the first bytes, once per message, when it is decoded.
 package struct BulkKind: Hashable, Sendable {
     package enum Format: String, Hashable, Sendable {
         case png = "PNG"
@@ -18,7 +18,7 @@ package struct BulkKind: Hashable, Sendable {
         case text
     }
 
-    /// Of an image, in pixels.
+    /// The size of an image, in pixels.
     package struct Size: Hashable, Sendable {
         package var width: UInt32
         package var height: UInt32
@@ -64,7 +64,7 @@ package struct BulkKind: Hashable, Sendable {
         if let match = signatures.first(where: { bytes.starts(with: $0.bytes) }) {
             return match.format
         }
-        // RIFF: the length stands between the container's name and that of what is in it.
+        // RIFF: the length is between the container's name and that of its content.
         if bytes.starts(with: "RIFF".utf8) {
             if bytes.dropFirst(8).starts(with: "WAVE".utf8) { return .wave }
             return bytes.dropFirst(8).starts(with: "WEBP".utf8) ? .webp : nil

@@ -52,8 +52,8 @@ package struct RPCHeader: Hashable, Sendable {
 }
 
 extension Frame {
-    /// The header of the RPC that begins with this frame, if its protocol version has one; without the payload as
-    /// a slice, because most frames are asked.
+    /// The header of the RPC that begins with this frame, if its protocol version has one; read without slicing
+    /// the payload, because it is read for most frames.
     package var rpcHeader: RPCHeader? {
         version > 1 ? RPCHeader(wire, at: wire.readerIndex + headerBytes) : nil
     }

@@ -105,7 +105,7 @@ package struct RPCMessage: Hashable, Sendable {
         guard let name = content.string("name") else { throw .noName }
         self.type = type
         functionID = FunctionID(name: name) ?? FunctionID(rawValue: 0)
-        // Names of peers are shown and compared, never kept for long.
+        // Names from peers are shown and compared, never kept for long.
         unknownName = functionID.rawValue == 0 ? PrintableText.string(name, limit: 100) : nil
         correlationID = content.integer("correlationID").flatMap { Int32(exactly: $0) }
         if let parameters = content.value("parameters"), parameters.kind != .object,
@@ -139,7 +139,7 @@ extension RPCType {
     }
 }
 
-/// What a response says of its request.
+/// What a response says about its request.
 package struct RPCOutcome: Hashable, Sendable {
     package var success: Bool
     /// SUCCESS, REJECTED, INVALID_DATA, …; empty when the response names none.
@@ -159,6 +159,6 @@ package struct RPCOutcome: Hashable, Sendable {
         "SUCCESS", "WARNINGS", "WRONG_LANGUAGE", "RESUME_FAILED", "SAVED", "TRUNCATED_DATA",
     ]
 
-    /// Done, but not as wanted: WARNINGS, WRONG_LANGUAGE, …
+    /// Whether the request was done, but not as wanted: WARNINGS, WRONG_LANGUAGE, …
     package var isWarning: Bool { success && resultCode != "SUCCESS" }
 }

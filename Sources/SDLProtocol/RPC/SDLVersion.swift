@@ -1,5 +1,5 @@
-/// A version of three numbers: of the RPC specification (`SyncMsgVersion`), which tells the RPCs and
-/// parameters both sides know, or of the protocol as control payloads spell it, "5.4.0".
+/// A version of three numbers: of the RPC specification (`SyncMsgVersion`), which determines the
+/// RPCs and parameters both sides know, or of the protocol as control payloads spell it, "5.4.0".
 package struct SDLVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var major: Int
     package var minor: Int

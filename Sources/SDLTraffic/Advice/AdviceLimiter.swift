@@ -1,14 +1,14 @@
 import RelayCore
 import SDLAdvice
 
-/// Keeps advice from becoming a flood: lets the same pass when it is new, after a minute, and then
-/// more and more rarely. Used by `AdviceRules`.
+/// Limits repeated advice: the same advice passes when it is new, after a minute, and then more and more
+/// rarely. Used by `AdviceRules`.
 struct AdviceLimiter: Sendable {
-    /// A fault that goes on is told again after this time, then after twice as long, and so on: 60 s
-    /// in nanoseconds.
+    /// A persistent fault is reported again after this time, then after twice as long, and so on: 60 s in
+    /// nanoseconds.
     static let firstPause: Int64 = 60_000_000_000
     static let longestPause = 64 * firstPause
-    /// A fault that was not seen for so long is new when it comes back: 5 min in nanoseconds.
+    /// A fault that was not seen for this long is new when it comes back: 5 min in nanoseconds.
     static let quiet = 5 * firstPause
     /// Faults remembered at once; when there are more, only those of the last minutes are kept.
     static let maximum = 1024
@@ -21,9 +21,9 @@ struct AdviceLimiter: Sendable {
 
     private var told: [AdviceKey: Told] = [:]
 
-    /// Notes that it was found. Information that needs no remedy is passed on once.
+    /// Notes that a fault was found. Information that needs no remedy is passed on once.
     ///
-    /// - Returns: Whether to pass it on.
+    /// - Returns: Whether to pass the advice on.
     mutating func found(_ key: AdviceKey, at time: WallTime) -> Bool {
         guard var before = told[key] else { return begin(key, at: time) }
         defer { told[key] = before }
@@ -41,24 +41,24 @@ struct AdviceLimiter: Sendable {
     private mutating func begin(_ key: AdviceKey, at time: WallTime) -> Bool {
         if told.count >= Self.maximum {
             told = told.filter { Self.elapsed(since: $0.value.seenAt, at: time) < Self.quiet }
-            // A thousand different faults in five minutes are one fault.
+            // A thousand different faults in five minutes count as one fault.
             guard told.count < Self.maximum else { return false }
         }
         told[key] = Told(toldAt: time, seenAt: time)
         return true
     }
 
-    /// It was no fault after all.
+    /// Forgets something that was not a fault after all.
     mutating func forget(_ key: AdviceKey) {
         told[key] = nil
     }
 
-    /// The connection of an app, or with nil the link, is closed.
+    /// Forgets the faults of a closed connection: that of an app, or of the link if nil.
     mutating func forget(_ app: AppID?) {
         told = told.filter { $0.key.app != app }
     }
 
-    /// A clock that was set back has let all the time pass.
+    /// The time since `last`; unlimited after the clock was set back.
     private static func elapsed(since last: WallTime, at now: WallTime) -> Int64 {
         let elapsed = now.nanoseconds &- last.nanoseconds
         return elapsed < 0 ? .max : elapsed

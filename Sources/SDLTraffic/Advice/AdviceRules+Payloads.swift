@@ -1,4 +1,4 @@
-// Rules about what messages carry: files, streams, frames that do not fit together.
+// Rules about the contents of messages: files, streams, frames that do not fit together.
 
 import NIOCore
 import RelayCore
@@ -12,8 +12,8 @@ extension AdviceRules {
         let request = rpc.message
         guard !request.isTruncated else { return }
         let parameters = request.parameters
-        // A file's name may be megabytes long, and differs from file to file: it is an example, cut
-        // to what a line holds, and no part of what the advice is about.
+        // A file's name may be megabytes long, and differs from file to file. It serves as an example, cut to
+        // fit a line, and is not part of the advice's key.
         var file: String {
             let name = parameters.string("syncFileName") ?? "?"
             return "PutFile \"\(PrintableText.string(name, limit: FactLimits.text))\""
@@ -25,7 +25,7 @@ extension AdviceRules {
         }
         let offset = parameters.integer("offset") ?? 0
         if let length = parameters.integer("length") {
-            // The first chunk announces the whole file, the others themselves.
+            // The first chunk announces the length of the whole file, the others their own.
             if offset == 0, request.bulkBytes > length {
                 advise(
                     .putFileLength, entry, cause: "whole",
@@ -70,7 +70,7 @@ extension AdviceRules {
             "the app keeps sending \(service.name) although the head unit says \(state)")
     }
 
-    /// The state that forbids a stream, and since when it does.
+    /// The state that forbids a stream, and since when.
     private static func refusal(
         of service: ServiceType, _ facts: AppFacts
     ) -> (state: String, since: WallTime)? {
@@ -110,7 +110,7 @@ extension AdviceRules {
                 .messageGap, entry, cause: Self.side(entry),
                 "\(name) stopped after \(received) of \(announced) frames; nothing came for 10 s",
                 remedy: "look at \(Self.side(entry)), which stopped sending")
-        // It ended with its session, which is told elsewhere.
+        // The message ended with its session, which is reported elsewhere.
         case .assembly(.abandoned(let received, let announced)):
             remember(unfinished: undecodable, received: received, announced: announced, entry)
         case .assembly(let problem):

@@ -5,7 +5,7 @@ import SDLAdvice
 import SDLProtocol
 
 extension AdviceRules {
-    /// Warns before the head unit refuses: the other app is known.
+    /// Warns before the head unit refuses, because the other app is known.
     mutating func considerRegistration(
         _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
@@ -31,7 +31,7 @@ extension AdviceRules {
                 sessions[session]?.isInNone = true
             }
             remember(registered: entry.registeredAppID)
-            // What was expected of the head unit did not happen.
+            // The refusal that was expected did not come.
             withdraw(.duplicateAppID, entry)
             withdraw(.duplicateAppName, entry)
             return
@@ -73,7 +73,7 @@ extension AdviceRules {
         }
     }
 
-    /// App ids remembered of a link.
+    /// Maximum app IDs remembered for a link.
     private static let maximumRegisteredIDs = 64
 
     private mutating func remember(registered appID: String?) {
@@ -81,13 +81,13 @@ extension AdviceRules {
         registeredIDs.insert(appID.lowercased())
     }
 
-    /// It unregistered, or was unregistered.
+    /// Forgets an app that unregistered, or was unregistered.
     mutating func forget(registered appID: String?) {
         if let appID { registeredIDs.remove(appID.lowercased()) }
     }
 
-    /// An app with this ID registered on this link, and was never unregistered. What it says of
-    /// capital letters is a fact of sdl_core 8.2; other IDs are answered otherwise.
+    /// Whether an app with this ID registered on this link and was never unregistered. The check for capital
+    /// letters reflects sdl_core 8.2; other IDs get different answers.
     private func isLeftOver(_ appID: String?) -> Bool {
         guard let appID, appID != appID.lowercased() else { return false }
         return registeredIDs.contains(appID.lowercased())
@@ -114,13 +114,13 @@ extension AdviceRules {
         "WRONG_LANGUAGE": "register with the head unit's language",
     ]
 
-    // MARK: Thrown out
+    // MARK: Unregistered by the head unit
 
     mutating func considerUnregistration(_ message: RPCMessage, _ entry: TrafficEntry) {
         if let session = entry.sessionID { sessions[session]?.isRegistered = false }
         forget(registered: entry.registeredAppID)
         let reason = message.parameters.string("reason") ?? ""
-        // The others are the user's or the car's own business.
+        // Other reasons are up to the user or the car.
         guard let (meaning, remedy) = Self.reasons[reason] else { return }
         advise(
             .unregistered, entry, cause: reason,
@@ -172,14 +172,14 @@ private struct Rival {
     var whose: String
     var remedy: String
 
-    /// - Parameter parameters: Of the request; nil when only its answer is at hand.
+    /// - Parameter parameters: Those of the request; nil when only its answer is available.
     init?(_ parameters: JSONObject?, _ entry: TrafficEntry, _ table: FactsTable) {
         guard let own = entry.app else { return nil }
         let spoken = Self.spoken(parameters) ?? table.apps[own]?.registration?.vrSynonyms ?? []
         let names = Set(([entry.appName].compactMap { $0 } + spoken).map { $0.lowercased() })
         for (app, facts) in table.apps.sorted(by: { $0.key < $1.key })
         where app != own && Self.holdsItsName(facts) {
-            // Head units compare app ids without regard to case.
+            // Head units compare app IDs case-insensitively.
             if let id = entry.registeredAppID, id.lowercased() == facts.appID?.lowercased() {
                 self.init(sharesID: true, "app ID \"\(id)\"", app, facts, "appID")
                 return
@@ -207,7 +207,7 @@ private struct Rival {
         remedy = "give one of the two another \(parameter), or stop app \(app)\(name)"
     }
 
-    /// Registered, or waiting for the answer to its registration.
+    /// Whether the app is registered, or waits for the answer to its registration.
     private static func holdsItsName(_ facts: AppFacts) -> Bool {
         facts.isRegistered || facts.registration.map { $0.answeredAt == nil } == true
     }

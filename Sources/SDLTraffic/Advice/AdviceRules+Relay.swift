@@ -1,4 +1,4 @@
-// Rules about what relayd did not pass on, and what the hub noticed below the frames.
+// Rules about frames that relayd did not pass on, and about what the hub noticed below the frames.
 
 import RelayCore
 import SDLAdvice
@@ -10,14 +10,14 @@ extension AdviceRules {
     mutating func consider(_ dropped: DroppedEntry, _ entry: TrafficEntry) {
         switch dropped.reason {
         case .notItsSession(let session):
-            // A goodbye to a session it never had, or has no more, is what libraries send to be on
-            // the safe side.
+            // Libraries send a goodbye to a session that the app never had, or no longer has, to be on the
+            // safe side.
             guard dropped.frame?.controlType != .endService else { return }
             advise(
                 .foreignSession, entry,
                 "the app sends frames on session \(session), which is not its own")
         case .secondaryTransport:
-            // What the head unit offers is told by the router.
+            // The router reports what the head unit offers.
             guard entry.direction == .fromApp else { return }
             advise(
                 .secondaryTransport, entry, cause: "asked",
@@ -73,7 +73,7 @@ extension AdviceRules {
         case .stoppedReading, .fellBehind:
             advise(isApp ? .appNotReading : .headUnitNotReading, entry, text)
         case .paced: advise(.frameRate, entry, text)
-        // If the app has left, its next run is told.
+        // If the app has left, this is reported to its next run.
         case .messageEnded(let message):
             guard isApp, message.cause != .left, message.cause != .encrypted else { return }
             let remedy =
@@ -87,7 +87,7 @@ extension AdviceRules {
         case .heartbeatAnswered: advise(.heartbeatsAnswered, entry, text)
         case .garbage(let garbage):
             guard isApp else {
-                // A few lost bytes are a serial line's daily life.
+                // A few lost bytes are normal on a serial line.
                 guard let recognised = garbage.recognised else { return }
                 return advise(
                     .wrongDevice, entry,
@@ -96,7 +96,7 @@ extension AdviceRules {
             guard let recognised = garbage.recognised else {
                 return advise(.notSDL, entry, text + Self.bytes(garbage))
             }
-            // Its bytes stand in the log's line about them; they say no more than the words.
+            // Its bytes are in the log line about them; they add nothing to the words.
             advise(
                 .wrongPort, entry, cause: "\(recognised)", recognised.findingOnAppPort,
                 remedy: recognised.remedyOnAppPort)

@@ -1,4 +1,4 @@
-// Rules about requests, their answers and their number.
+// Rules about requests, their answers and their rate.
 
 import RelayCore
 import SDLAdvice
@@ -7,20 +7,19 @@ import SDLProtocol
 extension AdviceRules {
     // MARK: Rates
 
-    /// Limits of sdl_core 8.2 in its default configuration, as measured, and from which share of
-    /// them on it is near.
+    /// Limits of sdl_core 8.2 in its default configuration, as measured, and the counts from which on they
+    /// are near.
     private enum Limit {
-        /// The 1001st ends the session; 900 a second pass for as long as one likes.
+        /// The 1001st frame ends the session; 900 a second pass indefinitely.
         static let framesPerSecond = 1000
         static let manyFrames = 900
-        /// In HMI level NONE, within 10 ms; the 101st may unregister the app. There is no such limit
-        /// in other levels that an app could reach.
+        /// In HMI level NONE, within 10 ms; the 101st may unregister the app. Other levels have no such limit
+        /// that an app could reach.
         static let noneRequests = 100
         static let manyNoneRequests = 80
     }
 
-    /// Frames of the session's messages and control frames; audio and video are not counted by head
-    /// units either.
+    /// Counts the session's messages and control frames; head units do not count audio and video either.
     mutating func count(_ entry: TrafficEntry) {
         guard entry.direction == .fromApp, let session = entry.sessionID,
             let frames = sessions[session]?.frames.add(entry.frames, at: entry.time),
@@ -82,11 +81,11 @@ extension AdviceRules {
         remember(problems.prefix(3).map(\.description), entry)
     }
 
-    /// What is wrong with a request, in case the head unit refuses it.
+    /// Remembers the problems of a request, in case the head unit refuses it.
     mutating func remember(_ problems: [String], _ entry: TrafficEntry) {
         guard !problems.isEmpty else { return }
         if violations.count >= Self.maximumViolations {
-            // Half of them at once, since the oldest have to be looked for.
+            // Half of them at once, because finding the oldest takes a search.
             for number in violations.keys.sorted().prefix(Self.maximumViolations / 2) {
                 violations[number] = nil
             }
@@ -99,7 +98,7 @@ extension AdviceRules {
     mutating func considerResponse(
         _ rpc: RPCEntry, _ entry: TrafficEntry, _ table: FactsTable
     ) {
-        // What it says is no answer to this app.
+        // An unsolicited response is not an answer to this app.
         guard !rpc.isUnasked else { return considerUnasked(rpc, entry) }
         defer { if let request = rpc.request { violations[request.number] = nil } }
         guard let outcome = rpc.outcome, entry.direction == .fromAccessory else { return }
@@ -118,7 +117,7 @@ extension AdviceRules {
         case "DISALLOWED", "USER_DISALLOWED", "VEHICLE_DATA_NOT_ALLOWED":
             considerDisallowed(outcome, rpc, entry, table)
         case "INVALID_DATA": considerInvalidData(rpc, entry)
-        // A goodbye said twice harms nobody.
+        // A repeated goodbye does no harm.
         case "APPLICATION_NOT_REGISTERED" where function == .unregisterAppInterface: break
         case "APPLICATION_NOT_REGISTERED":
             advise(

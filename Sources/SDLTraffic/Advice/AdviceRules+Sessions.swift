@@ -26,7 +26,7 @@ extension AdviceRules {
         }
     }
 
-    /// What the router says of a session.
+    /// Considers an event that the router reports about a session.
     mutating func consider(_ event: SessionEvent, _ entry: TrafficEntry) {
         switch event {
         case .startSent: break
@@ -50,8 +50,7 @@ extension AdviceRules {
         }
     }
 
-    /// relayd's own frames say little about the peers: only that a heartbeat is answered, whoever
-    /// answers it.
+    /// relayd's own frames say little about the peers, only that a heartbeat is answered, by whichever side.
     mutating func considerRelay(_ control: ControlEntry, _ entry: TrafficEntry) {
         guard let session = entry.sessionID, entry.direction == .fromApp else { return }
         if control.type == .heartbeatACK { sessions[session]?.heartbeats = 0 }
@@ -85,8 +84,8 @@ extension AdviceRules {
         }
     }
 
-    /// Payload bytes that the iOS library accepts before it has read the ACK: 1024 with header,
-    /// less one (SDL protocol spec, "MTU").
+    /// Payload bytes that the iOS library accepts before it has read the ACK: 1024 with header, minus one
+    /// (SDL protocol spec, "MTU").
     static let largestACK = 1011
 
     private mutating func considerTypes(
@@ -170,7 +169,7 @@ extension AdviceRules {
         )
     }
 
-    /// Nothing in a NAK says so; a guess.
+    /// A guess: nothing in a NAK says so.
     private static let noEncryption: (why: String?, remedy: String?) = (
         "the app asked for encryption, so this head unit probably has none, or none for this app",
         "start the service without encryption, or give the head unit a security plugin and keys"
@@ -182,7 +181,7 @@ extension AdviceRules {
             + "free"
     )
 
-    /// What the facts say about a refused audio or video service.
+    /// Reasons from the facts for a refused audio or video service.
     private static func whyNoStream(_ app: AppFacts?) -> (why: String?, remedy: String?) {
         guard let app else { return (nil, nil) }
         let types = app.registration?.hmiTypes ?? []
@@ -219,8 +218,8 @@ extension AdviceRules {
         }
     }
 
-    /// sdl_core sends one when nothing came for a while, and closes the session when nothing
-    /// comes again; so one without answer may be late, two are not.
+    /// sdl_core sends a heartbeat when nothing came for a while, and closes the session when nothing comes
+    /// again. One without an answer may be late, two are not.
     private mutating func considerHeartbeat(_ entry: TrafficEntry, _ session: UInt8) {
         guard let heartbeats = sessions[session]?.heartbeats else { return }
         sessions[session]?.heartbeats = heartbeats + 1

@@ -1,63 +1,63 @@
-// What is probably wrong, found in decoded traffic entry by entry; run by `TrafficAdvisor`.
+// Finds probable faults in decoded traffic, entry by entry; run by `TrafficAdvisor`.
 //
-// The rules are in files of one subject each: sessions, registrations, requests, payloads, and what
-// relayd itself did or noticed. To add one: a code and its page in SDLAdvice, a rule here, a dialogue
-// in AdviceDialogues.
+// The rules are in one file for each subject: sessions, registrations, requests, payloads, and relayd's own
+// actions and observations. To add one: a code and its page in SDLAdvice, a rule here, a dialogue in
+// AdviceDialogues.
 
 import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// The connection doctor. Pure: entries and what was known before them in, findings out.
+/// The connection doctor. Pure: entries and the facts known before them in, findings out.
 ///
-/// A fault that was told within the last minute is not put into words again: an app that floods
-/// brings advice with every message.
+/// A fault that was reported within the last minute is not put into words again: an app that floods causes
+/// advice with every message.
 struct AdviceRules: Sendable {
     enum Finding: Sendable {
-        /// New, or worth telling again.
+        /// New, or to be reported again.
         case new(Advice)
-        /// The same was told not long ago.
+        /// The same fault was reported not long ago.
         case again(AdviceKey, at: WallTime)
-        /// What was told has turned out to be no fault.
+        /// The fault that was reported has turned out not to be one.
         case withdrawn(AdviceKey)
     }
 
-    /// What was found since `take`.
+    /// Findings since `take`.
     private var found: [Finding] = []
     private var limiter = AdviceLimiter()
-    /// What is to be remembered of a session besides the facts.
+    /// Notes on each session besides the facts.
     var sessions: [UInt8: SessionNotes] = [:]
-    /// What the RPC specification has against requests that wait for their answer, by number of entry.
+    /// Violations of the RPC specification by unanswered requests, by number of entry.
     var violations: [UInt64: [String]] = [:]
 
-    /// How the link's address begins: "tcp", "serial", …
+    /// The beginning of the link's address: "tcp", "serial", …
     var linkKind = ""
-    /// App ids, in lower case, that registered on this link and did not unregister.
+    /// App IDs, in lower case, that registered on this link and did not unregister.
     var registeredIDs: Set<String> = []
     /// Messages that apps left unfinished, oldest first.
     var unfinished: [UnfinishedMessage] = []
-    /// StartServices that asked for protection and wait for their answer.
+    /// StartServices that asked for protection and are not answered yet.
     var protectedStarts: Set<PendingStarts.Key> = []
 
-    /// Findings remembered for answers that may never come.
+    /// Maximum requests whose violations are remembered for answers that may never come.
     static let maximumViolations = 256
 
     struct SessionNotes: Sendable {
         var app: AppID?
-        /// Audio and video as far as they run.
+        /// The audio and video services that are running.
         var streams: Set<ServiceType> = []
         var isRegistered = false
-        /// HMI level NONE, as far as the head unit said or did not say.
+        /// HMI level NONE, the default until the head unit reports another.
         var isInNone = true
         /// Heartbeats of the head unit since the app's last HeartbeatACK.
         var heartbeats = 0
-        /// What head units count: see `Limit`.
+        /// The frames that head units count: see `Limit`.
         var frames = RateWindow(milliseconds: 1000)
-        /// sdl_core 8.2 counts those in NONE over 10 ms, though its documentation says 10 s.
+        /// sdl_core 8.2 counts requests in NONE over 10 ms, though its documentation says 10 s.
         var noneRequests = RateWindow(milliseconds: 10)
     }
 
-    /// Looks at an entry.
+    /// Checks an entry.
     ///
     /// - Parameter table: The facts as they were before it.
     mutating func consider(_ entry: TrafficEntry, _ table: FactsTable) {
@@ -78,23 +78,23 @@ struct AdviceRules: Sendable {
         }
     }
 
-    /// What was found since the last call.
+    /// The findings since the last call.
     mutating func take() -> [Finding] {
         guard !found.isEmpty else { return [] }
         defer { found = [] }
         return found
     }
 
-    /// The connection of an app, or with nil the link, is closed.
+    /// Forgets a closed connection: that of an app, or the link if nil.
     mutating func forget(_ app: AppID?) {
         limiter.forget(app)
     }
 
     /// - Parameters:
-    ///   - cause: Tells this advice from others of the same code and app.
-    ///   - text: Asked for only when it is to be told.
-    ///   - remedy: When there is a better one than the code's own.
-    ///   - isAboutLink: It is the same whichever app's message showed it.
+    ///   - cause: Distinguishes this advice from others of the same code and app.
+    ///   - text: Evaluated only when the advice is passed on.
+    ///   - remedy: A better remedy than that of the code, if there is one.
+    ///   - isAboutLink: Whether it is the same whichever app's message showed it.
     mutating func advise(
         _ code: AdviceCode, _ entry: TrafficEntry, cause: String = "",
         _ text: @autoclosure () -> String, remedy: @autoclosure () -> String? = nil,
@@ -118,7 +118,7 @@ struct AdviceRules: Sendable {
                     fault: fault, cause: key.cause, lastTime: entry.time)))
     }
 
-    /// What was told has turned out to be no fault.
+    /// Withdraws advice that has turned out not to be about a fault.
     mutating func withdraw(_ code: AdviceCode, _ entry: TrafficEntry, cause: String = "") {
         let key = AdviceKey(code: code, app: entry.app, cause: cause)
         limiter.forget(key)
@@ -168,7 +168,7 @@ struct AdviceRules: Sendable {
 
     // MARK: Words
 
-    /// "Show #12".
+    /// For example, "Show #12".
     static func name(_ rpc: RPCEntry) -> String {
         let function =
             rpc.message.functionID == .genericResponse
@@ -181,7 +181,7 @@ struct AdviceRules: Sendable {
         entry.direction == .fromAccessory ? "the head unit" : "the app"
     }
 
-    /// "10 s".
+    /// For example, "10 s".
     static func seconds(_ nanoseconds: Int64) -> String {
         let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         return "\(whole + (rest >= 500_000_000 ? 1 : 0)) s"

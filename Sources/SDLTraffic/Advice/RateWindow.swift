@@ -1,11 +1,11 @@
 import RelayCore
 
-/// Counts the events of a window that moves with the entries' time, in ten slots, for the limits
-/// that head units have.
+/// Counts the events of a window that moves with the entries' time, in ten slots, for the limits of head
+/// units.
 struct RateWindow: Sendable {
     private static let slotCount = 10
 
-    /// Nanoseconds of the whole window.
+    /// The length of the whole window in nanoseconds.
     private let length: Int64
     private var slots = [Int](repeating: 0, count: RateWindow.slotCount)
     private var current = Int64.min
@@ -15,13 +15,13 @@ struct RateWindow: Sendable {
         length = milliseconds * 1_000_000
     }
 
-    /// Returns the sum with `count` in it.
+    /// Returns the sum including `count`.
     @discardableResult
     mutating func add(_ count: Int, at time: WallTime) -> Int {
         let slot = time.nanoseconds / (length / Int64(Self.slotCount))
         let steps = slot &- current
         if steps < 0 || steps >= Int64(Self.slotCount) {
-            // Long ago, or a clock set back: start again.
+            // A long time has passed, or the clock was set back: start again.
             for index in slots.indices { slots[index] = 0 }
             sum = 0
         } else if steps > 0 {

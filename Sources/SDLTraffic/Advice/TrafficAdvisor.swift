@@ -3,21 +3,20 @@ package import RelayCore
 package import SDLAdvice
 import Synchronization
 
-/// The connection doctor as a consumer of traffic: runs the rules, keeps what they find, passes it
-/// on.
+/// The connection doctor as a consumer of traffic: runs the rules, keeps their findings and passes them on.
 ///
-/// It also feeds the `SessionFacts` it is given, entry by entry, because each rule has to know what
-/// was known at that moment; so either the advisor or the facts are a consumer, not both.
+/// It also feeds the `SessionFacts` it is given, entry by entry, because each rule has to know what was known
+/// at that moment; so the consumer is either the advisor or the facts, not both.
 package final class TrafficAdvisor: TrafficConsumer {
-    /// Pieces kept per app and of all together, the oldest given up.
+    /// Advice kept per app, and for all together; the oldest is dropped.
     package static let keptPerApp = 20
     package static let keptTogether = 100
-    /// Pieces kept as they were given, for readers that look back at past messages.
+    /// Advice kept as it was given, for readers that look back at past messages.
     package static let keptTold = 256
 
     fileprivate struct State {
         var rules = AdviceRules()
-        /// In the order of their entries.
+        /// In the order of the entries.
         var told = CircularBuffer<Advice>()
         var kept: [AppID: [Advice]] = [:]
         var recent: [Advice] = []
@@ -30,7 +29,7 @@ package final class TrafficAdvisor: TrafficConsumer {
 
     /// - Parameters:
     ///   - facts: Fed by this advisor.
-    ///   - sink: Gets each piece of advice when it is new, and again while it goes on, ever more
+    ///   - sink: Gets each piece of advice when it is new, and again while the fault persists, ever more
     ///     rarely (`AdviceLimiter`).
     package init(
         facts: SessionFacts, sink: @escaping @Sendable (Advice) -> Void = { _ in }
@@ -39,8 +38,8 @@ package final class TrafficAdvisor: TrafficConsumer {
         self.sink = sink
     }
 
-    /// Entries looked at while the lock is held: a batch may be 26,000 of them, and a status that asks
-    /// must not wait for all.
+    /// Entries processed while the lock is held: a batch may have 26,000 of them, and a status request must
+    /// not wait for all.
     private static let entriesPerLock = 64
 
     package func consume(_ entries: [TrafficEntry]) {
@@ -75,22 +74,22 @@ package final class TrafficAdvisor: TrafficConsumer {
         for advice in news { sink(advice) }
     }
 
-    /// Advice about a connected app; what was seen last comes last.
+    /// Advice about a connected app, ordered by when it was last seen.
     package func advice(about app: AppID) -> [Advice] {
         state.withLock { $0.kept[app] ?? [] }
     }
 
-    /// The latest advice about anybody, also about apps that left; what was seen last comes last.
+    /// The latest advice, including that about apps that left, ordered by when it was last seen.
     package func recent() -> [Advice] {
         state.withLock { $0.recent }
     }
 
-    /// Advice given about entries with numbers above `cursor` up to `end`, in their order, each as it was at
-    /// that time. Advice that was repeated is in it repeatedly.
+    /// Advice given about entries with numbers above `cursor` up to `end`, in order, each as it was at that
+    /// time. Repeated advice is included each time.
     package func told(after cursor: UInt64, through end: UInt64) -> [Advice] {
         guard cursor < end else { return [] }
         return state.withLock { state in
-            // Readers nearly always ask for the end.
+            // Readers nearly always ask for the newest entries.
             guard let last = state.told.last, last.entry > cursor else { return [] }
             return state.told.filter { $0.entry > cursor && $0.entry <= end }
         }
@@ -103,7 +102,7 @@ package final class TrafficAdvisor: TrafficConsumer {
 }
 
 extension TrafficAdvisor.State {
-    /// Returns it with what was seen of it before.
+    /// Adds advice to the lists; returns it combined with its earlier occurrences.
     fileprivate mutating func keep(_ advice: Advice) -> Advice {
         counts[advice.code, default: 0] += 1
         if let app = advice.app {
@@ -129,7 +128,7 @@ extension TrafficAdvisor.State {
         told.removeAll { $0.isAbout(key) }
     }
 
-    /// The connection is closed; `recent` still tells of it.
+    /// Forgets a closed connection; `recent` still includes its advice.
     fileprivate mutating func forget(_ app: AppID) {
         kept[app] = nil
         rules.forget(app)
@@ -144,7 +143,7 @@ extension TrafficAdvisor.State {
         if index < list.endIndex - 1 { list.append(list.remove(at: index)) }
     }
 
-    /// One piece per key: the words are those of the latest that was told.
+    /// Keeps one piece per key, with the words of the latest one passed on.
     private static func keep(
         _ advice: Advice, in list: inout [Advice], limit: Int
     ) -> Advice {

@@ -2,24 +2,24 @@ import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// A message of several frames whose app left before the last one; kept by `AdviceRules` for the
-/// answer that may still come, and for the app's next run.
+/// A message of several frames whose app left before the last one. `AdviceRules` keeps it for the answer that
+/// may still come, and for the app's next run.
 struct UnfinishedMessage: Hashable, Sendable {
-    /// Kept at once, the oldest given up.
+    /// Maximum messages kept; the oldest is dropped.
     static let maximum = 16
-    /// sdl_core keeps the half for 10 s after its last frame (`ExpectedConsecutiveFramesTimeout`)
+    /// sdl_core keeps the partial message for 10 s after its last frame (`ExpectedConsecutiveFramesTimeout`)
     /// and answers it when the next frame comes: a minute in nanoseconds.
     static let answerTime: Int64 = 60_000_000_000
-    /// How long a next run is told: 10 min in nanoseconds.
+    /// How long afterwards the next run is told: 10 min in nanoseconds.
     static let nextRunTime: Int64 = 600_000_000_000
 
-    /// In lower case, as it registered; nil when it had not.
+    /// The registered app ID in lower case; nil when the app had not registered.
     var appID: String?
     var sessionID: UInt8
     var correlationID: Int32?
-    /// "PutFile #7".
+    /// For example, "PutFile #7".
     var name: String
-    /// "36 of 62 frames".
+    /// For example, "36 of 62 frames".
     var progress: String
     var time: WallTime
 
@@ -30,7 +30,7 @@ struct UnfinishedMessage: Hashable, Sendable {
 }
 
 extension AdviceRules {
-    /// A session ended in the middle of a message.
+    /// Remembers a message in the middle of which a session ended.
     mutating func remember(
         unfinished undecodable: UndecodableEntry, received: Int, announced: Int,
         _ entry: TrafficEntry
@@ -47,13 +47,13 @@ extension AdviceRules {
                 progress: "\(received) of \(announced) frames", time: entry.time))
     }
 
-    /// The app's previous run was cut off: what it was sending is not there.
+    /// Advises that the app's previous run was cut off, so that the message it was sending is missing.
     mutating func considerPreviousRun(_ entry: TrafficEntry) {
         guard let appID = entry.registeredAppID?.lowercased(),
             let index = unfinished.lastIndex(where: { $0.appID == appID })
         else { return }
         let left = unfinished[index]
-        // Told once.
+        // Reported once.
         unfinished.removeAll { $0.appID == appID }
         guard left.isYoung(at: entry.time, UnfinishedMessage.nextRunTime) else { return }
         advise(
@@ -62,7 +62,7 @@ extension AdviceRules {
                 + left.progress)
     }
 
-    /// An answer that no app waits for, of the head unit, to what an app that left had begun.
+    /// The unfinished message of an app that left, if this is the head unit's answer to it.
     func unfinished(answeredBy rpc: RPCEntry, _ entry: TrafficEntry) -> UnfinishedMessage? {
         unfinished.last {
             $0.sessionID == entry.sessionID && $0.correlationID == rpc.message.correlationID

@@ -1,14 +1,14 @@
 import NIOCore
 package import SDLProtocol
 
-/// What a message's bulk data is besides its size, as far as the traffic says; made by
-/// `TrafficDecoder`, which alone has all of its bytes.
+/// What is known about a message's bulk data besides its size; made by `TrafficDecoder`, which alone has all
+/// the bytes.
 package struct BulkFacts: Hashable, Sendable {
-    /// Of OnAudioPassThru: as the session's latest PerformAudioPassThru asked for.
+    /// For OnAudioPassThru: the format requested by the session's latest PerformAudioPassThru.
     package var audio: AudioFormat?
-    /// Of everything else: what its first bytes say. A later piece of a file has no first bytes.
+    /// For everything else: the kind that the first bytes show. A later piece of a file has no first bytes.
     package var kind: BulkKind?
-    /// Of a request with `crc`: whether its data has that checksum.
+    /// For a request with `crc`: whether its data has that checksum.
     package var isChecksumRight: Bool?
 
     init?(_ message: RPCMessage, audio: AudioFormat?) {
@@ -26,11 +26,11 @@ package struct BulkFacts: Hashable, Sendable {
         guard self.audio != nil || kind != nil || isChecksumRight != nil else { return nil }
     }
 
-    /// "PNG 70×70", "PCM 16 kHz 16 bit"; nil when nothing says.
+    /// "PNG 70×70", "PCM 16 kHz 16 bit"; nil when unknown.
     package var name: String? { audio?.description ?? kind?.description }
 }
 
-/// How audio is recorded: "PCM 16 kHz 16 bit".
+/// The format of recorded audio: "PCM 16 kHz 16 bit".
 package struct AudioFormat: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -1,10 +1,10 @@
 import RelayCore
 import SDLProtocol
 
-/// Shows the first frame dropped for a reason and sums up those that follow within a second: keeps
-/// a flood of dropped frames from becoming a flood of lines. Used by `TrafficDecoder`.
+/// Shows the first frame dropped for a reason and sums up those that follow within a second, so that a flood
+/// of dropped frames does not flood the log. Used by `TrafficDecoder`.
 struct DropCounter: Sendable {
-    /// One line per second and reason at most: 1 s in nanoseconds.
+    /// At most one line per second and reason: 1 s in nanoseconds.
     static let interval: Int64 = 1_000_000_000
 
     struct Key: Hashable, Sendable {
@@ -21,7 +21,7 @@ struct DropCounter: Sendable {
 
     private var sums: [Key: Sum] = [:]
 
-    /// True when the frame is to be shown by itself.
+    /// Returns true when the frame is to be shown by itself.
     mutating func count(_ frame: TappedFrame, reason: DropReason) -> Bool {
         let key = Key(app: frame.app, direction: frame.direction, reason: reason)
         guard var sum = sums[key] else {
@@ -34,13 +34,13 @@ struct DropCounter: Sendable {
         return false
     }
 
-    /// When `takeDue` has something to tell; nil while nothing was counted.
+    /// When `takeDue` next has something to report; nil while nothing was counted.
     var nextDeadline: Int64? {
         sums.values.filter { $0.frames > 0 }
             .map { $0.reported.nanoseconds &+ Self.interval }.min()
     }
 
-    /// The clock was set forward by so many nanoseconds.
+    /// Adjusts to a clock that was set forward by this many nanoseconds.
     mutating func shift(by step: Int64) {
         for key in sums.keys {
             guard let sum = sums[key] else { continue }
@@ -58,7 +58,7 @@ struct DropCounter: Sendable {
         sums.sorted { ($0.0.app ?? AppID(rawValue: 0)) < ($1.0.app ?? AppID(rawValue: 0)) }
     }
 
-    /// Sums that are due; those without anything new are forgotten.
+    /// Returns the sums that are due, and forgets those without anything new.
     mutating func takeDue(at now: WallTime) -> [(Key, Sum)] {
         guard !sums.isEmpty else { return [] }
         var due: [(Key, Sum)] = []

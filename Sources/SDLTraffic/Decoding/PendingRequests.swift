@@ -1,7 +1,7 @@
 import RelayCore
 
-/// Pairs the responses of one session with its requests, the oldest of which are given up when
-/// there are too many. `TrafficDecoder` keeps one for each session.
+/// Pairs the responses of one session with its requests; when there are too many, the oldest are dropped.
+/// `TrafficDecoder` keeps one for each session.
 struct PendingRequests: Sendable {
     /// Per session; sdl_core refuses an app's requests beyond 5000 waiting ones.
     static let maximum = 4096
@@ -13,24 +13,24 @@ struct PendingRequests: Sendable {
 
     private struct Waiting {
         var request: PendingRequest
-        /// Its lateness was told.
+        /// Whether its lateness was reported.
         var isReported = false
     }
 
     private var waiting: [Key: Waiting] = [:]
-    /// Keys in order of arrival, those answered since included; `first` is where it begins.
+    /// Keys in order of arrival, including answered ones; valid from index `first` on.
     private var arrivals: [(key: Key, number: UInt64)] = []
     private var first = 0
     private var unreported = 0
-    /// Not later than the first moment at which a request is late; exact after `takeLate`.
+    /// A lower bound for the first moment at which a request is late; exact after `takeLate`.
     private var earliest = Int64.max
-    /// A request was given up, so an answer without one proves nothing.
+    /// Whether a request was dropped, so that an answer without a request proves nothing.
     private(set) var isIncomplete = false
 
-    /// When to call `takeLate`, or earlier; nil while nothing waits.
+    /// When to call `takeLate`, or earlier than needed; nil while nothing waits.
     var nextDeadline: Int64? { unreported > 0 ? earliest : nil }
 
-    /// Returns the request that had the same correlation ID and is forgotten now.
+    /// Returns the request that had the same correlation ID and is now forgotten.
     mutating func add(_ request: PendingRequest) -> PendingRequest? {
         let key = Key(direction: request.direction, correlationID: request.correlationID)
         let replaced = remove(key)
@@ -52,7 +52,7 @@ struct PendingRequests: Sendable {
         return replaced
     }
 
-    /// The request that a response going in `direction` answers.
+    /// Removes and returns the request that a response in `direction` answers.
     mutating func answer(direction: Direction, correlationID: Int32) -> PendingRequest? {
         remove(
             Key(
@@ -60,7 +60,7 @@ struct PendingRequests: Sendable {
                 correlationID: correlationID))
     }
 
-    /// Requests that became late, each once, in order of arrival.
+    /// Returns requests that became late, each once, in order of arrival.
     mutating func takeLate(at now: Int64) -> [PendingRequest] {
         guard unreported > 0, now >= earliest else { return [] }
         var late: [PendingRequest] = []
@@ -77,7 +77,7 @@ struct PendingRequests: Sendable {
         return late.sorted { $0.number < $1.number }
     }
 
-    /// The clock was set forward by so many nanoseconds.
+    /// Adjusts to a clock that was set forward by this many nanoseconds.
     mutating func shift(by step: Int64) {
         earliest = .max
         for key in waiting.keys {
@@ -103,7 +103,7 @@ struct PendingRequests: Sendable {
 }
 
 extension PendingRequest {
-    /// When its answer is late.
+    /// When the answer is late.
     var deadline: Int64 {
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(patience)
         return overflow ? .max : sum

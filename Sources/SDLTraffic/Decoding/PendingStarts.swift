@@ -2,13 +2,13 @@ import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// StartServices that wait for ACK or NAK, kept by `TrafficDecoder` to tell when one is overdue.
-/// Nothing in an answer names the asker, so they are counted by app and service, in order.
+/// StartServices that wait for ACK or NAK, kept by `TrafficDecoder` to detect overdue ones. An answer does
+/// not name the asker, so they are tracked by app and service, in order.
 ///
-/// Which of them the head unit has been asked, the router says: one that waits for its turn is marked, and an
-/// event tells when it is sent. In recordings that are older than these marks each was sent when it came.
+/// The router tells which of them have been sent to the head unit: one that waits for its turn is marked, and
+/// an event reports when it is sent. In recordings from before these marks, each was sent when it came.
 struct PendingStarts: Sendable {
-    /// Per app and service; the relay itself lets fewer wait.
+    /// Maximum per app and service; the relay itself lets fewer wait.
     static let maximum = 16
 
     struct Key: Hashable, Sendable, Comparable {
@@ -22,33 +22,34 @@ struct PendingStarts: Sendable {
 
     struct Start: Hashable, Sendable {
         var sessionID: UInt8
-        /// When it came; of one that had to wait when it was sent, or when there was somebody to answer it.
+        /// When it came; if it had to wait, when it was sent, or when there was a head unit to answer it.
         var time: WallTime
-        /// The head unit has not been asked yet.
+        /// Whether it has yet to be sent to the head unit.
         var isWaiting = false
         var isReported = false
-        /// relayd dropped something of the head unit meanwhile that may have been the answer.
+        /// Whether relayd meanwhile dropped something from the head unit that may have been the answer.
         var mayBeLost = false
     }
 
     private var waiting: [Key: [Start]] = [:]
     /// StartServices that relayd did not pass on, until its own refusal of them is seen.
     private var refused: [Key: DropReason] = [:]
-    /// Without a head unit nobody is late; the relay holds or refuses the app itself.
+    /// Without a head unit, no answer is late; the relay holds or refuses the StartService itself.
     private var isLinkUp = false
 
     mutating func linkOpened(at time: WallTime) {
         isLinkUp = true
         for key in waiting.keys {
             waiting[key] = waiting[key]?.map { start in
-                // What the router tells late, because a queue was full, may have been sent on this link already.
+                // A start whose sending the router reports late, because a queue was full, may already have
+                // been sent on this link.
                 start.isWaiting
                     ? start : Start(sessionID: start.sessionID, time: max(start.time, time))
             }
         }
     }
 
-    /// All sessions are over, and what was asked for in them is with them.
+    /// Ends all sessions, with the services asked for in them.
     mutating func linkClosed() {
         isLinkUp = false
         keep { $1.sessionID == 0 }
@@ -75,7 +76,7 @@ struct PendingStarts: Sendable {
         waiting[Key(app: app, service: frame.frame.service)] = starts
     }
 
-    /// One of the app's that waited is on its way to the head unit.
+    /// Notes that a waiting StartService of the app has been sent to the head unit.
     mutating func sent(_ app: AppID, at time: WallTime) {
         let key = Key(app: app, service: .rpc)
         guard let index = waiting[key]?.firstIndex(where: \.isWaiting) else { return }
@@ -83,20 +84,20 @@ struct PendingStarts: Sendable {
         waiting[key]?[index].time = time
     }
 
-    /// relayd did not pass it on; its refusal follows.
+    /// Notes that relayd did not pass a StartService on; its refusal follows.
     mutating func drop(_ frame: TappedFrame, because reason: DropReason) {
         guard let app = frame.app else { return }
         refused[Key(app: app, service: frame.frame.service)] = reason
     }
 
-    /// An ACK or NAK answers the oldest that it can be for.
+    /// Matches an ACK or NAK with the oldest StartService that it can answer.
     ///
-    /// - Returns: When relayd itself refuses it, whose doing that is.
+    /// - Returns: When relayd itself refuses the service, the side at fault.
     mutating func answer(_ frame: TappedFrame) -> FaultSide? {
         guard let app = frame.app else { return nil }
         let key = Key(app: app, service: frame.frame.service)
         if frame.fate == .byRelay, let reason = refused.removeValue(forKey: key) {
-            // Too many at once, relayd in its place, or nothing there that could answer.
+            // Too many at once, a service that relayd uses in the app's place, or nothing that could answer.
             return switch reason {
             case .queueFull: .app
             case .serviceOfRelay: .relayd
@@ -111,8 +112,8 @@ struct PendingStarts: Sendable {
         return frame.fate == .byRelay ? fault(start, at: frame.time) : nil
     }
 
-    /// Which of them it answers: relayd refuses one with its own session, and the head unit answers none that it has
-    /// not been asked. Nil when it answers none.
+    /// The index of the start that the frame answers: relayd refuses one by its own session, and the head
+    /// unit answers only those sent to it. Nil when it answers none.
     private static func answered(by frame: TappedFrame, of starts: [Start]) -> Int? {
         if frame.grant == .nothing { return nil }
         let session = frame.frame.sessionID
@@ -125,7 +126,7 @@ struct PendingStarts: Sendable {
         return named ?? starts.firstIndex { !$0.isWaiting } ?? starts.indices.first
     }
 
-    /// The head unit said something that reached nobody: it may have been the answer to any of them.
+    /// Notes that a message of the head unit reached nobody: it may have been the answer to any of them.
     mutating func doubtAnswers() {
         for key in waiting.keys {
             for (index, start) in (waiting[key] ?? []).enumerated() where !start.isWaiting {
@@ -134,7 +135,7 @@ struct PendingStarts: Sendable {
         }
     }
 
-    /// Whose doing it is that `start` got no answer until `now`.
+    /// The side at fault if `start` got no answer until `now`.
     func fault(_ start: Start, at now: WallTime) -> FaultSide {
         if start.mayBeLost { return .relayd }
         guard isLinkUp else { return .headUnit }
@@ -147,7 +148,7 @@ struct PendingStarts: Sendable {
         for key in refused.keys where key.app == app { refused[key] = nil }
     }
 
-    /// The clock was set forward by so many nanoseconds.
+    /// Adjusts to a clock that was set forward by this many nanoseconds.
     mutating func shift(by step: Int64) {
         for key in waiting.keys {
             waiting[key] = waiting[key]?.map { start in
@@ -158,14 +159,14 @@ struct PendingStarts: Sendable {
         }
     }
 
-    /// The next moment at which one is late.
+    /// The next moment at which an answer is late.
     var nextDeadline: Int64? {
         guard isLinkUp, !waiting.isEmpty else { return nil }
         return waiting.values.joined().filter { !$0.isReported && !$0.isWaiting }
             .map(Self.deadline).min()
     }
 
-    /// Those that became late, each once.
+    /// Returns the starts that became late, each once.
     mutating func takeLate(at now: Int64) -> [(Key, Start)] {
         guard let nextDeadline, now >= nextDeadline else { return [] }
         var late: [(Key, Start)] = []

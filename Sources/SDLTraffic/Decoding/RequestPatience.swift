@@ -1,22 +1,22 @@
 import SDLProtocol
 
-/// How long an answer may take, in nanoseconds, before its absence is worth a warning, and which
-/// answers wait for a person: the only list of those. Asked by `TrafficDecoder`, both formats of
-/// the log and the statistics; readers of messages and statistics see it as `waits_for_people`.
+/// How long an answer may take, in nanoseconds, before its absence is worth a warning, and which answers wait
+/// for a person: the only list of those. Used by `TrafficDecoder`, both formats of the log and the
+/// statistics; readers of messages and statistics see it as `waits_for_people`.
 enum RequestPatience {
-    /// sdl_core answers for an HMI that does not within its `DefaultTimeout`, 10 s; an app library
+    /// sdl_core answers for an HMI that does not answer within its `DefaultTimeout`, 10 s; an app library
     /// waits as long.
     static let usual: Int64 = 10_000_000_000
-    /// Speech and people have no time of their own in the request: a minute is long for both.
+    /// Requests for speech and for decisions name no time: a minute is long for both.
     static let people: Int64 = 60_000_000_000
-    /// App libraries give a StartService up after 10 s or more; real units took 14 s.
+    /// App libraries give up on a StartService after 10 s or more; real units took 14 s.
     static let startService: Int64 = 10_000_000_000
     private static let millisecond: Int64 = 1_000_000
-    /// The longest time the RPC specification lets a request name, 1000 s (PerformAudioPassThru),
-    /// so that a wrong number cannot silence the warning.
+    /// The longest time that the RPC specification allows in a request, 1000 s (PerformAudioPassThru), so
+    /// that a wrong number cannot silence the warning.
     private static let longest = 1_000_000
 
-    /// Time of its own that a request names, and what counts when it does not, in milliseconds
+    /// The parameter in which a request gives its own time, and its default value in milliseconds
     /// (MOBILE_API, parameter `defvalue`).
     private static let named: [FunctionID: (parameter: String, milliseconds: Int)] = [
         .alert: ("duration", 5000),
@@ -27,7 +27,7 @@ enum RequestPatience {
         .performAudioPassThru: ("maxDuration", longest),
     ]
 
-    /// Answered when something was said, or when a person has decided.
+    /// Answered after something was said, or after a person has decided.
     private static let unbounded: Set<FunctionID> = [
         .speak, .alertManeuver, .dialNumber, .getInteriorVehicleDataConsent,
         .performAppServiceInteraction,
@@ -37,9 +37,9 @@ enum RequestPatience {
         if let named = named[request.functionID] {
             var time = request.parameters.integer(named.parameter) ?? named.milliseconds
             time = min(max(0, time), longest)
-            // First asked by voice, then shown as a list, each for the whole time.
+            // First asked by voice, then shown as a list, each for the full time.
             let isBoth = request.parameters.string("interactionMode") == "BOTH"
-            // What is said before it is shown takes its time as well.
+            // Speech before the display takes its time as well.
             let speaks = request.parameters.value("ttsChunks") != nil
             return usual + Int64(time) * millisecond * (isBoth ? 2 : 1) + (speaks ? people : 0)
         }
@@ -53,7 +53,7 @@ enum RequestPatience {
 }
 
 extension RPCEntry {
-    /// Whether its answer comes when a person has read, said or chosen something.
+    /// Whether the answer comes after a person has read, said or chosen something.
     var waitsForPeople: Bool {
         RequestPatience.dependsOnPeople(request?.functionID ?? message.functionID)
     }

@@ -2,16 +2,16 @@ import RelayCore
 import SDLAdvice
 import SDLProtocol
 
-/// Who is who on the link, as far as `TrafficDecoder` has to know to name and pair messages:
-/// sessions with the apps that own them, their names and unanswered requests.
+/// The sessions on the link, as far as `TrafficDecoder` needs them to name and pair messages: the apps that
+/// own them, their names and unanswered requests.
 struct SessionDirectory: Sendable {
-    /// What an app calls itself in RegisterAppInterface.
+    /// The identity that an app gives in RegisterAppInterface.
     struct Identity: Sendable {
         var name: String?
         var appID: String?
     }
 
-    /// A RegisterAppInterface, as far as it changes what is known of its session.
+    /// A RegisterAppInterface, as far as it changes the facts of its session.
     private struct Registration: Sendable {
         var identity: Identity
         var mayStream: Bool
@@ -21,21 +21,21 @@ struct SessionDirectory: Sendable {
     private struct Session: Sendable {
         var app: AppID?
         var identity: Identity?
-        /// The head unit has accepted a registration, which counts until somebody ends it.
+        /// Whether the head unit has accepted a registration that has not ended.
         var isRegistered = false
-        /// Correlation ID of the registration that has no answer yet, and counts until it is refused.
+        /// The correlation ID of the unanswered registration, which is in effect until it is refused.
         var asked: Int32?
-        /// A further registration: counts from its acceptance on.
+        /// A further registration, which takes effect once it is accepted.
         var next: Registration?
-        /// As the latest PerformAudioPassThru asked for.
+        /// The format requested by the latest PerformAudioPassThru.
         var audio: AudioFormat?
-        /// As it registered: NAVIGATION or PROJECTION, which may stream.
+        /// Whether the app registered as NAVIGATION or PROJECTION, which may stream.
         var mayStream = false
-        /// Of the main window; nil until a registration has succeeded.
+        /// The level of the main window; nil until a registration has succeeded.
         var level: HMILevel?
-        /// Bytes, as the ACKs of the session's services have it.
+        /// In bytes, from the ACKs of the session's services.
         var mtu: [ServiceType: Int] = [:]
-        /// Large frames told already.
+        /// Large frames that were already reported.
         var largeFrames: Set<LargeFrameKey> = []
     }
 
@@ -48,14 +48,14 @@ struct SessionDirectory: Sendable {
     private var sessions: [UInt8: Session] = [:]
     /// The latest registration on a connection, for frames outside any session.
     private var identities: [AppID: Identity] = [:]
-    /// By session.
+    /// The unanswered requests of each session.
     var pending: [UInt8: PendingRequests] = [:]
     /// Sessions in which a request became late, in order.
     func lateSessions(at now: Int64) -> [UInt8] {
         pending.filter { now >= $0.value.nextDeadline ?? .max }.keys.sorted()
     }
 
-    /// Payload bytes no session has an objection to; larger frames are looked at.
+    /// Payload bytes that fit in every session; larger frames are examined.
     private(set) var unquestionedPayloadBytes = Int.max
 
     func app(_ session: UInt8) -> AppID? { sessions[session]?.app }
@@ -64,7 +64,7 @@ struct SessionDirectory: Sendable {
         sessions.filter { $0.value.app == app }.keys.sorted()
     }
 
-    /// A session's own name goes before its connection's: a connection may carry several apps.
+    /// A session's own name takes precedence over its connection's: a connection may carry several apps.
     func identity(app: AppID?, session: UInt8?) -> Identity? {
         if let session, let found = sessions[session], app == nil || found.app == app,
             let identity = found.identity
@@ -80,8 +80,8 @@ struct SessionDirectory: Sendable {
 
     // MARK: Large frames
 
-    /// What `mtu` counts is not agreed: a frame that fits by every reading is so much smaller than
-    /// it, the header of v2 and later.
+    /// It is not agreed what `mtu` counts: a frame that fits by every reading is smaller than it by this
+    /// much, the header of v2 and later.
     private static let headerBytes = FrameHeader.bytes(version: 2)
 
     /// Notes how large the frames of a service may be (SDL protocol spec, "MTU": from v5 on).
@@ -93,12 +93,12 @@ struct SessionDirectory: Sendable {
         unquestionedPayloadBytes = min(unquestionedPayloadBytes, Int(mtu) - Self.headerBytes)
     }
 
-    /// What is to be told of a frame larger than `unquestionedPayloadBytes`; nil when its own
-    /// session's limit is larger, or when it was told before.
+    /// The report about a frame larger than `unquestionedPayloadBytes`; nil when its own session's limit is
+    /// larger, or when it was reported before.
     mutating func judge(_ tapped: TappedFrame) -> LargeFrame? {
         let frame = tapped.frame
         guard let session = sessions[frame.sessionID] else { return nil }
-        // Bulk has no ACK of its own: it lives with the RPC service.
+        // Bulk has no ACK of its own: it belongs to the RPC service.
         let mtu = session.mtu[frame.service] ?? session.mtu[.rpc]
         guard let mtu, frame.payloadBytes > mtu - Self.headerBytes else { return nil }
         let large = LargeFrame(payloadBytes: frame.payloadBytes, mtu: mtu)
@@ -108,8 +108,9 @@ struct SessionDirectory: Sendable {
         return isNew ? large : nil
     }
 
-    /// Notes what an app calls itself. Its first registration counts at once, so that its own line has the
-    /// name already. A further one counts when it is accepted: most are refused, and change nothing.
+    /// Notes the name and ID that an app registers with. Its first registration takes effect at once, so that
+    /// its own line already has the name. A further one takes effect when it is accepted: most are refused,
+    /// and change nothing.
     mutating func register(_ request: RPCMessage, _ tapped: TappedFrame) {
         let types = request.parameters.array("appHMIType")
         let registration = Registration(
@@ -139,7 +140,7 @@ struct SessionDirectory: Sendable {
         if let app { identities[app] = registration.identity }
     }
 
-    /// The head unit has answered a registration.
+    /// Handles the head unit's answer to a registration.
     private mutating func answered(
         _ correlationID: Int32?, isAccepted: Bool, of id: UInt8, _ app: AppID?
     ) {
@@ -155,12 +156,13 @@ struct SessionDirectory: Sendable {
             sessions[id]?.level = HMILevel.none
         } else if !session.isRegistered, session.asked == correlationID {
             sessions[id]?.level = nil
-            // What was asked after it is the first one now.
+            // The registration requested after it is now the first one.
             if let next { count(next, of: id, app ?? session.app) }
         }
     }
 
-    /// Whoever was registered need not be any more, and what was asked may have been granted.
+    /// After a gap: registered apps may no longer be registered, and pending registrations may have been
+    /// granted.
     mutating func forgetRegistrations() {
         for (id, session) in sessions {
             if let next = session.next { count(next, of: id, session.app) }
@@ -169,7 +171,7 @@ struct SessionDirectory: Sendable {
         }
     }
 
-    /// The name; nil when there is nothing to see of it, as if the app had none.
+    /// The name; nil when nothing of it is visible, as if the app had none.
     private static func visible(_ name: String) -> String? {
         let isVisible = name.unicodeScalars.contains {
             !$0.properties.isWhitespace && !VisibleScalars.isInvisible($0)
@@ -177,7 +179,7 @@ struct SessionDirectory: Sendable {
         return isVisible ? name : nil
     }
 
-    /// Notes what decides whether the app may stream.
+    /// Notes what determines whether the app may stream.
     mutating func learn(_ rpc: RPCEntry, _ session: UInt8) {
         let parameters = rpc.message.parameters
         switch (rpc.message.functionID, rpc.message.type) {
@@ -197,7 +199,7 @@ struct SessionDirectory: Sendable {
         }
     }
 
-    /// Whose doing it is that the head unit refuses a service, or does not answer.
+    /// The side at fault when the head unit refuses a service, or does not answer.
     func fault(_ service: ServiceType, of session: UInt8, rejects: Bool = false) -> FaultSide {
         guard service.isStream, let known = sessions[session] else {
             return rejects ? .app : .headUnit
@@ -208,13 +210,13 @@ struct SessionDirectory: Sendable {
 
     func audio(_ session: UInt8) -> AudioFormat? { sessions[session]?.audio }
 
-    /// Notes how the audio will come that a PerformAudioPassThru asks for.
+    /// Notes the audio format that a PerformAudioPassThru requests.
     mutating func record(_ request: RPCMessage, _ session: UInt8) {
         sessions[session]?.audio = AudioFormat(request)
     }
 
-    /// The connection is closed. Its sessions keep their name until they are granted anew, so that
-    /// the goodbye relayd says for them shows whose it is.
+    /// Forgets a closed connection. Its sessions keep their name until they are granted anew, so that
+    /// relayd's goodbye for them shows the app's name.
     mutating func forget(_ app: AppID) {
         identities[app] = nil
     }

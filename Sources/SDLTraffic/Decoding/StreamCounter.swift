@@ -4,7 +4,7 @@ import SDLProtocol
 /// Counts audio and video instead of showing them: frames and bytes of one service in one
 /// direction, summed up once a second. `TrafficDecoder` keeps one per running stream.
 struct StreamCounter: Sendable {
-    /// One line per second at most, however many frames: 1 s in nanoseconds.
+    /// At most one line per second, however many frames: 1 s in nanoseconds.
     static let interval: Int64 = 1_000_000_000
 
     private(set) var app: AppID?
@@ -34,13 +34,13 @@ struct StreamCounter: Sendable {
         lastFrame = frame.time
     }
 
-    /// The clock was set forward by so many nanoseconds.
+    /// Adjusts to a clock that was set forward by this many nanoseconds.
     mutating func shift(by step: Int64) {
         start = start.shifted(by: step)
         lastFrame = lastFrame.shifted(by: step)
     }
 
-    /// Something is counted and its second is over; a clock set back ends the second too.
+    /// Whether something was counted and its second is over; setting the clock back also ends the second.
     func isDue(at now: WallTime) -> Bool {
         let elapsed = now.nanoseconds &- start.nanoseconds
         return frames > 0 && (elapsed >= Self.interval || elapsed < 0)
@@ -51,7 +51,7 @@ struct StreamCounter: Sendable {
         frames > 0 ? WallTime(nanoseconds: start.nanoseconds &+ Self.interval) : nil
     }
 
-    /// What was counted since the last call.
+    /// The counts since the last call.
     mutating func take(isFinal: Bool) -> StreamSummary {
         defer {
             frames = 0

@@ -1,5 +1,5 @@
-// Step 3 of `TrafficDecoder`, and what happens to unfinished items when time passes or a session, a service
-// or the link ends: streams are summed up, half messages given up, late answers reported.
+// Step 3 of `TrafficDecoder`, and the handling of unfinished items when time passes or a session, a service
+// or the link ends: streams are summed up, partial messages dropped, late answers reported.
 
 import RelayCore
 import SDLAdvice
@@ -20,7 +20,7 @@ extension TrafficDecoder {
         streams[key] = counter
     }
 
-    /// Ends the streams of a session, or with nil of all, or only one service of it.
+    /// Ends the streams of a session, or of all sessions if nil, or only those of one service.
     mutating func endStreams(
         _ session: UInt8?, _ service: ServiceType?, into entries: inout [TrafficEntry]
     ) {
@@ -35,7 +35,7 @@ extension TrafficDecoder {
         }
     }
 
-    /// Nothing more comes, as at the end of a recording: tells what was counted and not told yet.
+    /// At the end of the traffic, as in a recording: reports what was counted and not reported yet.
     package mutating func finish(into entries: inout [TrafficEntry]) {
         for key in streams.keys.sorted() {
             guard let summary = streams[key]?.take(isFinal: false), summary.frames > 0 else {
@@ -48,7 +48,7 @@ extension TrafficDecoder {
 
     // MARK: Ends
 
-    /// Sums up what a session, or with nil the link, leaves unfinished.
+    /// Sums up the unfinished items of a session, or of the link if nil.
     mutating func end(
         _ session: UInt8?, _ service: ServiceType? = nil, into entries: inout [TrafficEntry]
     ) {
@@ -69,7 +69,7 @@ extension TrafficDecoder {
         }
     }
 
-    /// What became due with the passing of time.
+    /// Reports what has become due with the passing of time.
     mutating func sweep(into entries: inout [TrafficEntry]) {
         for (key, start) in starts.takeLate(at: now.nanoseconds) {
             var entry = entry(

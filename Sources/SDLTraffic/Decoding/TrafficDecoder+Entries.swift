@@ -1,4 +1,4 @@
-// The entries that `TrafficDecoder` makes: who, when, what, and as which number.
+// Makes the entries of `TrafficDecoder`, with their origin, time, content and number.
 
 import RelayCore
 import SDLProtocol
@@ -50,7 +50,7 @@ extension TrafficDecoder {
             frames: 0)
     }
 
-    /// Has the number of the entry before, because it is not shown.
+    /// An entry that is not shown, and so has the number of the one before.
     mutating func told(_ event: SessionEvent, of app: AppID) -> TrafficEntry {
         var entry = entry(
             .event(.session(event)), app: app, session: event.session, service: event.service,

@@ -1,13 +1,13 @@
-// Steps 4 and 5 of `TrafficDecoder`: frames are assembled to messages, messages read as RPCs, and
-// responses paired with their requests.
+// Steps 4 and 5 of `TrafficDecoder`: frames are assembled into messages, messages read as RPCs, and responses
+// paired with their requests.
 
 import RelayCore
 import SDLProtocol
 
 extension TrafficDecoder {
     mutating func assemble(_ tapped: TappedFrame, into entries: inout [TrafficEntry]) {
-        // With such a frame relayd ends what an app has left unfinished, for the head unit alone. What it says
-        // in the place of an app is the app's.
+        // With such a frame, relayd ends a message that an app left unfinished; it is only for the head unit.
+        // Frames that relayd sends in the place of an app count as the app's.
         guard tapped.fate != .byRelay || tapped.frame.type == .single || tapped.app != nil else {
             return
         }
@@ -43,7 +43,7 @@ extension TrafficDecoder {
                 paired.validation =
                     validation?.problems(
                         in: rpc, from: tapped.direction, session: tapped.frame.sessionID) ?? []
-                // What relayd says in the head unit's place changes nothing about the head unit.
+                // What relayd answers in the head unit's place says nothing about the head unit.
                 if tapped.fate != .byRelay { sessions.learn(paired, tapped.frame.sessionID) }
                 content = .rpc(paired)
             } catch {
@@ -58,7 +58,7 @@ extension TrafficDecoder {
         return entry
     }
 
-    /// Looks up what a response answers, remembers what a request asks.
+    /// Finds the request of a response, and remembers a request.
     mutating func pair(
         _ message: RPCMessage, _ problem: AssemblyProblem?, _ tapped: TappedFrame
     ) -> RPCEntry {
@@ -96,8 +96,8 @@ extension TrafficDecoder {
         return rpc
     }
 
-    /// Head units answer a request even when its JSON cannot be read. Nobody is warned when they do
-    /// not: it may have been anything.
+    /// Head units answer a request even when its JSON cannot be read. A missing answer causes no warning: the
+    /// request may have been anything.
     mutating func pair(_ unreadable: UndecodableEntry, _ tapped: TappedFrame) {
         guard let header = unreadable.header else { return }
         let session = tapped.frame.sessionID

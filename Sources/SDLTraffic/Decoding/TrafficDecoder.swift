@@ -2,13 +2,13 @@ package import RelayCore
 import SDLAdvice
 package import SDLProtocol
 
-/// Turns what passed the tap into entries for people; run by `TrafficObserver`, off the event loop.
-/// Items are decoded in the order they happened:
+/// Turns the items of the tap into entries for people; run by `TrafficObserver`, off the event loop. Items
+/// are decoded in the order in which they happened:
 ///
-/// 1. a dropped frame is shown or counted, and takes part in nothing below;
-/// 2. control frames are read; which sessions they begin and end the hub's router tells with them;
+/// 1. a dropped frame is shown or counted, and skips the steps below;
+/// 2. control frames are read; the hub's router reports which sessions they begin and end;
 /// 3. audio and video are counted;
-/// 4. other frames are assembled to messages, one assembler per direction;
+/// 4. other frames are assembled into messages, one assembler per direction;
 /// 5. messages are read as RPCs, responses paired with their requests, and both compared with the
 ///    specification.
 ///
@@ -24,14 +24,14 @@ package struct TrafficDecoder: Sendable {
     /// Waiting for the entry that they belong to.
     var largeFrames: [StreamKey: LargeFrame] = [:]
     var drops = DropCounter()
-    /// Over TCP no bytes get lost: what relayd skipped there may have been good.
+    /// Over TCP no bytes are lost: bytes that relayd skipped there may have been good.
     private var isLinkReliable = false
-    /// Until then answers may belong to requests that went by unseen.
+    /// Until then, answers may belong to requests that were not seen.
     var blindnessEnds = Int64.min
     var lastNumber: UInt64 = 0
     var now = WallTime(nanoseconds: 0)
 
-    /// - Parameter validator: Judges each RPC by its specification; nil = nobody does.
+    /// - Parameter validator: Checks each RPC against its specification; nil for no check.
     package init(
         limits: MessageAssembler.Limits = MessageAssembler.Limits(),
         validator: RPCValidator? = .builtIn
@@ -41,7 +41,7 @@ package struct TrafficDecoder: Sendable {
         fromAccessory = MessageAssembler(limits: limits)
     }
 
-    /// Appends what `item` amounts to.
+    /// Appends the entries for `item`.
     package mutating func receive(_ item: TapItem, into entries: inout [TrafficEntry]) {
         switch item {
         case .frames(let frames):
@@ -50,7 +50,7 @@ package struct TrafficDecoder: Sendable {
                 receive(frame, into: &entries)
             }
             sweep(into: &entries)
-        // A notice tells of the bytes, and a note is not part of the traffic.
+        // A notice reports the bytes, and a note is not part of the traffic.
         case .bytes, .noted: break
         case .appConnected(let app, let peer, let time):
             now = time
@@ -93,10 +93,10 @@ package struct TrafficDecoder: Sendable {
         case .startSent: starts.sent(app, at: now)
         case .ended(let session):
             starts.sessionEnded(session, of: app)
-            // Else the number has been given away, and is another's already.
+            // Otherwise the number has been reused, and belongs to another session.
             if sessions.app(session) == app { end(session, into: &entries) }
         case .serviceEnded(let service, let session):
-            // Of a session that was there before anything was seen nobody knows whose it is.
+            // The owner of a session from before the observation is unknown.
             if sessions.app(session) ?? app == app { end(session, service, into: &entries) }
         case .wrongHash, .transportOffered: break
         }
@@ -105,7 +105,7 @@ package struct TrafficDecoder: Sendable {
 
     // MARK: Time
 
-    /// The next moment at which `advance` has something to tell; nil while nothing is unfinished.
+    /// The next moment at which `advance` has something to report; nil while nothing is unfinished.
     package var nextDeadline: WallTime? {
         var next = starts.nextDeadline ?? .max
         for pending in sessions.pending.values { next = min(next, pending.nextDeadline ?? .max) }
@@ -117,14 +117,14 @@ package struct TrafficDecoder: Sendable {
         return next == .max ? nil : WallTime(nanoseconds: next)
     }
 
-    /// Nothing has come until `time`: tells what that means.
+    /// Reports what has become due, because nothing has come until `time`.
     package mutating func advance(to time: WallTime, into entries: inout [TrafficEntry]) {
         now = time
         sweep(into: &entries)
     }
 
-    /// What comes is the middle of a conversation, as a recording of apps that were there before has it:
-    /// answers without a request and messages without a beginning are nobody's fault.
+    /// Begins in the middle of a conversation, as in a recording of apps that were there before: answers
+    /// without a request and messages without a beginning are not faults.
     package mutating func beginsInTheMiddle(at time: WallTime) {
         now = time
         skipGap()
@@ -133,13 +133,13 @@ package struct TrafficDecoder: Sendable {
     private mutating func skipGap() {
         fromApp.skipGap(at: now.nanoseconds)
         fromAccessory.skipGap(at: now.nanoseconds)
-        // Requests and answers were among them.
+        // The gap may include requests and answers.
         sessions.pending = [:]
         sessions.forgetRegistrations()
         blindnessEnds = now.nanoseconds &+ RequestPatience.people
     }
 
-    /// Somebody set the clock forward by so many nanoseconds: nothing has waited longer for it.
+    /// Adjusts to a clock that was set forward by this many nanoseconds: nothing has waited longer for that.
     package mutating func clockWasSet(by step: Int64) {
         now = now.shifted(by: step)
         for session in sessions.pending.keys { sessions.pending[session]?.shift(by: step) }
@@ -151,7 +151,7 @@ package struct TrafficDecoder: Sendable {
         if blindnessEnds != .min { blindnessEnds &+= step }
     }
 
-    /// A whole RPC that a fault rule took: somebody has asked for that, and looks at each.
+    /// Whether the frame is a whole RPC dropped by a fault rule: the user asked for that, and examines each.
     private static func isMessageOfRule(_ tapped: TappedFrame, _ reason: DropReason) -> Bool {
         guard case .fault = reason else { return false }
         return tapped.frame.type == .single && tapped.frame.service.carriesRPC
@@ -168,7 +168,7 @@ package struct TrafficDecoder: Sendable {
             return
         }
         if frame.fate == .replaced {
-            // Only shown: what counts is the frame that the app gets.
+            // Only shown: the frame that the app gets is the one that counts.
             if let type = frame.frame.controlType { entries.append(entry(type, frame)) }
             return
         }

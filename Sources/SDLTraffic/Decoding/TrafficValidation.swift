@@ -1,7 +1,7 @@
 import RelayCore
 package import SDLProtocol
 
-/// Has each RPC compared with the specification, in the version its session agreed on; one for each
+/// Checks each RPC against the specification, in the version that its session agreed on; one for each
 /// `TrafficDecoder`, off the event loop.
 struct TrafficValidation: Sendable {
     private let validator: RPCValidator
@@ -12,7 +12,7 @@ struct TrafficValidation: Sendable {
         self.validator = validator
     }
 
-    /// Names a function that only the user's own specification knows.
+    /// Fills in the name of a function that only the user's own specification has.
     func name(_ message: inout RPCMessage) {
         guard message.functionID.name == nil || message.unknownName != nil else { return }
         if let name = message.unknownName {
@@ -31,13 +31,13 @@ struct TrafficValidation: Sendable {
         if isAccepted {
             negotiated[session] = SDLVersion(message.parameters.object("syncMsgVersion"))
         }
-        // For a registration itself nothing is agreed; one that is refused leaves what was.
+        // No version is agreed for a registration itself; one that is refused leaves the agreed version.
         return validator.problems(
             in: message, from: direction == .fromApp ? .app : .accessory,
             negotiated: isRegistration && !isAccepted ? nil : negotiated[session])
     }
 
-    /// The session, or with nil every one, has ended.
+    /// Forgets a session that has ended, or all if nil.
     mutating func forget(_ session: UInt8?) {
         if let session {
             negotiated[session] = nil
@@ -48,7 +48,7 @@ struct TrafficValidation: Sendable {
 }
 
 extension TrafficEntry {
-    /// What is wrong with an RPC, the first thing first; empty for anything else.
+    /// The problems of an RPC, the first one first; empty for anything else.
     package var validation: [ValidationProblem] {
         switch content {
         case .rpc(let rpc): rpc.validation
@@ -64,12 +64,12 @@ extension TrafficEntry {
 }
 
 extension RPCEntry {
-    /// The problem to tell where there is room for one: the first error, or else the first
-    /// warning. Notes are for those who look closer.
+    /// The problem to show where there is room for one: the first error, or else the first warning. Notes are
+    /// for closer inspection.
     var worstProblem: ValidationProblem? {
         validation.first(where: \.isError) ?? validation.first { $0.severity == .warning }
     }
 
-    /// How many there are of those.
+    /// The number of errors and warnings.
     var problems: Int { validation.count { $0.severity != .note } }
 }

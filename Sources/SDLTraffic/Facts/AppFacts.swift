@@ -1,26 +1,26 @@
 package import RelayCore
 package import SDLProtocol
 
-/// What is known of one app connection; kept by `FactsTable`, shown by status and `relayctl app`.
-/// With several sessions on the connection, the latest word counts. Text of peers is made
-/// printable, and everything is bounded by `FactLimits`.
+/// The facts of one app connection; kept by `FactsTable`, shown by status and `relayctl app`. With several
+/// sessions on the connection, the latest value counts. Text from peers is made printable, and everything is
+/// bounded by `FactLimits`.
 package struct AppFacts: Hashable, Sendable {
-    /// As it registered; kept after unregistering, until the connection closes.
+    /// The registered name; kept after unregistering, until the connection closes.
     package var name: String?
     package var appID: String?
-    /// The head unit has accepted its registration and nobody ended it since.
+    /// Whether the head unit has accepted its registration, and it has not ended since.
     package var isRegistered = false
-    /// Of the main window; nil before the first OnHMIStatus.
+    /// The level of the main window; nil before the first OnHMIStatus.
     package var hmiLevel: HMILevel?
     /// AUDIBLE, ATTENUATED or NOT_AUDIBLE.
     package var audioStreamingState: String?
-    /// STREAMABLE or NOT_STREAMABLE; nil when the head unit does not say, which means the former.
+    /// STREAMABLE or NOT_STREAMABLE; nil when the head unit does not say, which means STREAMABLE.
     package var videoStreamingState: String?
     /// MAIN, VRSESSION, MENU, HMI_OBSCURED or ALERT.
     package var systemContext: String?
-    /// Full version of the session, "5.4.0", or only "4" where the ACK says no more.
+    /// The full version of the session, "5.4.0", or only "4" if the ACK says no more.
     package var protocolVersion: String?
-    /// What the head unit answered to the registration.
+    /// The version in the head unit's answer to the registration.
     package var rpcVersion: SDLVersion?
     /// Running sessions, in order.
     package var sessions: [UInt8] = []
@@ -29,7 +29,7 @@ package struct AppFacts: Hashable, Sendable {
 
     /// The latest registration, accepted or not.
     package var registration: RegistrationFacts?
-    /// What OnHMIStatus said of the main window, oldest first.
+    /// The OnHMIStatus of the main window, oldest first.
     package var hmiHistory: [HMIStatus] = []
     package var permissions = PermissionTable()
     package var capabilities = CapabilityFacts()
@@ -38,21 +38,21 @@ package struct AppFacts: Hashable, Sendable {
     package var menu = MenuFacts()
     /// Running services, in order.
     package var services: [ServiceFacts] = []
-    /// Requests of either side that wait for their answer, by number of entry.
+    /// Unanswered requests of either side, by number of entry.
     package var openRequests: [UInt64: OpenRequest] = [:]
-    /// Requests the app has made, and responses to them that were no success.
+    /// Requests of the app, and responses to them that were no success.
     package var requestCount = 0
     package var failureCount = 0
 
     package init() {}
 
-    /// An app that was never told its level is not visible.
+    /// An app that was never told its level counts as not visible.
     package var isInNone: Bool { hmiLevel == nil || hmiLevel == HMILevel.none }
 }
 
-/// How much is kept of one app, whatever it and the head unit say.
+/// Limits on the facts of one app, whatever it and the head unit send.
 enum FactLimits {
-    /// Scalars of a name: the specification's maximum of most names, `appName` and `appID` included.
+    /// Scalars of a name: the maximum of most names in the specification, including `appName` and `appID`.
     static let text = 100
     /// Scalars of a file name (MOBILE_API, "PutFile").
     static let fileName = 255
@@ -72,16 +72,16 @@ enum FactLimits {
     static let buttons = 64
     static let capabilities = 64
     static let services = 16
-    /// Requests remembered until they are answered; sdl_core refuses an app's beyond 5000.
+    /// Requests remembered until they are answered; sdl_core refuses those of an app beyond 5000.
     static let openRequests = 1024
 
-    /// Text of a peer as it is kept.
+    /// Text from a peer in the form in which it is kept.
     static func text(_ text: String?, limit: Int = FactLimits.text) -> String? {
         text.map { PrintableText.string($0, limit: limit) }
     }
 }
 
-/// What the app asked for in RegisterAppInterface, and what it was told.
+/// The app's RegisterAppInterface, and the answer to it.
 package struct RegistrationFacts: Hashable, Sendable {
     package var requestedAt: WallTime
     package var requestedVersion: SDLVersion?
@@ -92,14 +92,14 @@ package struct RegistrationFacts: Hashable, Sendable {
     package var vrSynonyms: [String] = []
     package var languageDesired: String?
     package var hmiDisplayLanguageDesired: String?
-    /// It came with the hash of an earlier session, to get its commands and subscriptions back.
+    /// The request had the hash of an earlier session, to restore its commands and subscriptions.
     package var wantsResumption = false
     package var answeredAt: WallTime?
     package var resultCode: String?
     package var info: String?
     package var language: String?
     package var hmiDisplayLanguage: String?
-    /// The head unit still has the app's icon.
+    /// Whether the head unit still has the app's icon.
     package var iconResumed: Bool?
 }
 
@@ -124,11 +124,11 @@ package struct ServiceFacts: Hashable, Sendable {
     package var sessionID: UInt8
     package var since: WallTime
     package var isProtected = false
-    /// Bytes, as its ACK has it; what they count differs between head units.
+    /// In bytes, from its ACK; what it counts differs between head units.
     package var mtu: Int?
-    /// Of video: "800×480 H264 RAW", as its ACK has it.
+    /// For video: "800×480 H264 RAW", from its ACK.
     package var format: String?
-    /// Of streams: as summed up last.
+    /// For streams: from the latest summary.
     package var bitRate: Double?
     package var messageRate: Double?
     package var totalFrames = 0
@@ -140,7 +140,7 @@ package struct ServiceFacts: Hashable, Sendable {
     }
 }
 
-/// A request that waits, and what it will change when it succeeds.
+/// An unanswered request, and the changes to make when it succeeds.
 package struct OpenRequest: Hashable, Sendable {
     package var function: String
     package var correlationID: Int32?

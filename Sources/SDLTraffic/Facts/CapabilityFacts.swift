@@ -1,11 +1,11 @@
 package import RelayCore
 import SDLProtocol
 
-/// What the head unit can show and play, as far as it told this app.
+/// What the head unit can show and play, as reported to this app.
 package struct CapabilityFacts: Hashable, Sendable {
     /// "GENERIC_DISPLAY".
     package var displayName: String?
-    /// Pixels.
+    /// In pixels.
     package var displayWidth: Int?
     package var displayHeight: Int?
     package var textFields: Int?
@@ -13,20 +13,20 @@ package struct CapabilityFacts: Hashable, Sendable {
     package var templates: Int?
     package var buttons: Int?
     package var graphicSupported: Bool?
-    /// Pixels of the video stream the head unit prefers.
+    /// The pixels that the head unit prefers for the video stream.
     package var videoWidth: Int?
     package var videoHeight: Int?
-    /// Kilobits per second.
+    /// In kilobits per second.
     package var maximumVideoBitRate: Int?
     /// "H264/RAW", in the head unit's order.
     package var videoFormats: [String] = []
-    /// What was reported, and when it was last: members of the registration's answer
+    /// The capabilities reported, and when each last was: members of the registration's answer
     /// ("speechCapabilities"), and types of GetSystemCapability ("VIDEO_STREAMING").
     package var reported: [String: WallTime] = [:]
 
     package init() {}
 
-    /// From the response to RegisterAppInterface.
+    /// Learns from the response to RegisterAppInterface.
     mutating func learn(fromRegistration parameters: JSONObject, at time: WallTime) {
         for member in parameters.members {
             guard let name = FactLimits.text(parameters.string(member.key)),
@@ -46,7 +46,7 @@ package struct CapabilityFacts: Hashable, Sendable {
         displayHeight = resolution?.integer("resolutionHeight") ?? displayHeight
     }
 
-    /// From the response to GetSystemCapability, or OnSystemCapabilityUpdated.
+    /// Learns from the response to GetSystemCapability, or OnSystemCapabilityUpdated.
     mutating func learn(from parameters: JSONObject, at time: WallTime) {
         guard let capability = parameters.object("systemCapability"),
             let type = FactLimits.text(capability.string("systemCapabilityType"))

@@ -1,23 +1,22 @@
 package import RelayCore
 import SDLProtocol
 
-/// All that is known of the connected apps and the head unit, made from decoded traffic entry by
-/// entry. Kept by `SessionFacts`, looked at by the advice.
+/// All facts of the connected apps and the head unit, derived from decoded traffic entry by entry. Kept by
+/// `SessionFacts`, used by the advice.
 package struct FactsTable: Sendable {
     package private(set) var apps: [AppID: AppFacts] = [:]
     package private(set) var headUnit = HeadUnitFacts()
-    /// What is left of apps that left, oldest first.
+    /// The facts of departed apps, oldest first.
     package private(set) var departed: [(app: AppID, facts: DepartedApp)] = []
 
-    /// Departed apps that are kept: as many as the status shows, and some that left in
-    /// between.
+    /// Departed apps that are kept: as many as the status shows, and some that left in between.
     private static let departedCount = 16
 
     private var recentPermissions = RecentPermissions()
 
     package init() {}
 
-    /// The facts as they are after `entry`.
+    /// Updates the facts with `entry`.
     package mutating func apply(_ entry: TrafficEntry) {
         switch entry.content {
         case .rpc(let rpc):
@@ -75,7 +74,7 @@ package struct FactsTable: Sendable {
                     unregistered: rpc.message.parameters.string("reason"), at: entry.time)
             }
         }
-        // In place: the facts of an app are too many to be taken out and put back.
+        // In place: the facts of an app are too large to be taken out and put back.
         guard let app = entry.app, let index = apps.index(forKey: app) else { return }
         if rpc.message.functionID == .registerAppInterface, rpc.outcome?.success == true {
             headUnit.learn(from: rpc.message.parameters)
@@ -84,10 +83,10 @@ package struct FactsTable: Sendable {
     }
 }
 
-/// What is told of an app that is gone.
+/// The facts kept of an app that is gone.
 package struct DepartedApp: Hashable, Sendable {
     package var name: String?
-    /// Of one that was not registered at its end: why it may have given up.
+    /// For an app that was not registered at its end: why it may have given up.
     package var lastFailure: String?
 }
 
@@ -98,7 +97,7 @@ extension AppFacts {
         guard let session = entry.sessionID, let service = entry.service else { return }
         switch control.type {
         case .startServiceACK:
-            // Of the session that had the number before nothing is left.
+            // Nothing is left of the session that had the number before.
             if control.grant == .opens, sessions.contains(session) { end(session) }
             guard control.grant != .nothing else { return }
             start(service, session, control, entry)
@@ -131,7 +130,7 @@ extension AppFacts {
         if let index = services.firstIndex(where: {
             $0.service == service && $0.sessionID == session
         }) {
-            // The same service, protected now: what was counted goes on.
+            // The same service, now protected: its counts continue.
             services[index].isProtected = facts.isProtected
             services[index].mtu = facts.mtu ?? services[index].mtu
         } else if services.count < FactLimits.services {
@@ -186,7 +185,7 @@ extension AppFacts {
         unregister()
     }
 
-    /// What the head unit kept for the registration is gone; files may stay.
+    /// What the head unit kept for the registration is gone; files may remain.
     fileprivate mutating func unregister() {
         isRegistered = false
         hmiLevel = nil
@@ -233,7 +232,7 @@ extension AppFacts {
         }
     }
 
-    /// A quarter of them at once, since the oldest have to be looked for.
+    /// Drops a quarter of the requests at once, because finding the oldest takes a search.
     private mutating func giveUpOldestRequests() {
         for number in openRequests.keys.sorted().prefix(FactLimits.openRequests / 4) {
             openRequests[number] = nil
@@ -256,7 +255,7 @@ extension AppFacts {
         switch rpc.message.functionID {
         case .registerAppInterface:
             isRegistered = true
-            // One that registers again is called otherwise from now on.
+            // A registration with another name renames the app from now on.
             name = entry.appName
             appID = entry.registeredAppID
             rpcVersion = SDLVersion(parameters.object("syncMsgVersion"))

@@ -1,10 +1,11 @@
 package import RelayCore
 import SDLProtocol
 
-/// What the head unit tells about itself, learnt from each StartServiceACK and registration of any
+/// Facts that the head unit reports about itself, learnt from each StartServiceACK and registration of any
 /// app; kept by `FactsTable`.
 package struct HeadUnitFacts: Hashable, Sendable {
-    /// The link it was learnt on, counted since relayd started; nil while there is none.
+    /// The number of the link on which they were learnt, counted since relayd started; nil while there is
+    /// none.
     package var link: Int?
     package var make: String?
     package var model: String?
@@ -12,16 +13,16 @@ package struct HeadUnitFacts: Hashable, Sendable {
     package var trim: String?
     package var softwareVersion: String?
     package var hardwareVersion: String?
-    /// Of its SDL implementation, from a registration: "SmartDeviceLink_Core_Version_8.2.0".
+    /// The version of its SDL implementation, from a registration: "SmartDeviceLink_Core_Version_8.2.0".
     package var sdlVersion: String?
-    /// Highest full protocol version it granted.
+    /// The highest full protocol version that it granted.
     package var protocolVersion: String?
-    /// It told an app that it is switched off, and has answered nothing since.
+    /// Set when it told an app that it is switched off, and has answered nothing since.
     package var saidOff: SaidOff?
-    /// When it sent last something that is not an SDL frame.
+    /// When it last sent something that is not an SDL frame.
     package var garbageAt: WallTime?
 
-    /// OnAppInterfaceUnregistered with a reason that is about the head unit itself.
+    /// An OnAppInterfaceUnregistered with a reason that concerns the head unit itself.
     package struct SaidOff: Hashable, Sendable {
         package var reason: String
         package var time: WallTime
@@ -32,20 +33,20 @@ package struct HeadUnitFacts: Hashable, Sendable {
         "IGNITION_OFF", "MASTER_RESET", "FACTORY_DEFAULTS",
     ]
 
-    /// From OnAppInterfaceUnregistered.
+    /// Learns from OnAppInterfaceUnregistered.
     mutating func learn(unregistered reason: String?, at time: WallTime) {
         guard let reason, Self.offReasons.contains(reason) else { return }
-        // Every app is told; since when counts.
+        // Every app is told; the first time counts.
         saidOff = saidOff ?? SaidOff(reason: reason, time: time)
     }
 
-    /// It granted a session, or answered what was asked since.
+    /// Notes that it granted a session, or answered a request made since then.
     mutating func answered(requestedAt: WallTime?) {
         guard let saidOff else { return }
         if requestedAt.map({ $0 > saidOff.time }) ?? true { self.saidOff = nil }
     }
 
-    /// From a StartServiceACK of protocol 5.4 or later.
+    /// Learns from a StartServiceACK of protocol 5.4 or later.
     mutating func learn(from document: BSONDocument?, version: String?) {
         protocolVersion = version ?? protocolVersion
         guard let document else { return }
@@ -59,7 +60,7 @@ package struct HeadUnitFacts: Hashable, Sendable {
             FactLimits.text(document.string("systemHardwareVersion")) ?? hardwareVersion
     }
 
-    /// From the response to a RegisterAppInterface.
+    /// Learns from the response to a RegisterAppInterface.
     mutating func learn(from parameters: JSONObject) {
         softwareVersion =
             FactLimits.text(parameters.string("systemSoftwareVersion")) ?? softwareVersion

@@ -1,8 +1,8 @@
 import RelayCore
 import SDLProtocol
 
-/// What a request will change when the head unit says yes: read from the request, since the response
-/// does not repeat it. Kept by `FactsTable` until then.
+/// The change that a request makes if it succeeds. It is read from the request, since the response does not
+/// repeat it. Kept by `FactsTable` until then.
 enum Intent: Hashable, Sendable {
     case putFile(String, FileFact, offset: Int)
     case deleteFile(String)
@@ -19,7 +19,7 @@ enum Intent: Hashable, Sendable {
     case subscribeWayPoints
     case unsubscribeWayPoints
 
-    /// Nil when the request changes nothing that is kept, or does not say what.
+    /// Nil when the request changes no facts, or lacks the details.
     init?(_ request: RPCMessage, at time: WallTime) {
         let parameters = request.parameters
         func text(_ key: String, limit: Int = FactLimits.text) -> String? {
@@ -59,7 +59,7 @@ enum Intent: Hashable, Sendable {
         self = intent
     }
 
-    /// Members that are true.
+    /// The members that are true.
     private static func wanted(_ parameters: JSONObject) -> [String] {
         parameters.members.prefix(FactLimits.vehicleData).compactMap { member in
             guard member.value.kind == .bool, member.value.range.count == 4 else { return nil }
@@ -93,7 +93,7 @@ extension MenuCommand {
 // MARK: - Carrying out
 
 extension AppFacts {
-    /// The head unit said yes.
+    /// Carries out the change once the request has succeeded.
     mutating func carryOut(_ intent: Intent, _ response: JSONObject) {
         switch intent {
         case .putFile(let name, let file, let offset): files.put(name, file, offset: offset)
@@ -119,7 +119,7 @@ extension AppFacts {
         }
     }
 
-    /// A response has a result per item; without one the whole counts.
+    /// A response has a result for each item; without one, the overall result counts.
     private static func succeeded(_ name: String, _ response: JSONObject) -> Bool {
         guard let code = response.object(name)?.string("resultCode") else { return true }
         return ["SUCCESS", "DATA_ALREADY_SUBSCRIBED", "DATA_NOT_SUBSCRIBED"].contains(code)

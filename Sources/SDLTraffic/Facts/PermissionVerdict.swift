@@ -1,7 +1,7 @@
 import SDLProtocol
 
-/// "May I send this now, and if not, why": whether an app may use an RPC at this moment, and the
-/// one reason that decides it. Asked by `relayctl permissions` and the advice.
+/// "May I send this now, and if not, why": whether an app may use an RPC at this moment, and the one reason
+/// that decides it. Used by `relayctl permissions` and the advice.
 package struct PermissionVerdict: Hashable, Sendable {
     package enum Answer: String, Hashable, Sendable {
         case yes
@@ -10,7 +10,7 @@ package struct PermissionVerdict: Hashable, Sendable {
         case unknown
     }
 
-    /// What decides.
+    /// The deciding reason.
     package enum Cause: String, Hashable, Sendable {
         case allowed
         case notRegistered = "not_registered"
@@ -28,14 +28,14 @@ package struct PermissionVerdict: Hashable, Sendable {
     package var cause: Cause
     /// One sentence.
     package var reason: String
-    /// What to do about it; nil when nothing is to be done.
+    /// The remedy; nil when none is needed.
     package var remedy: String?
-    /// What the head unit said; nil when nothing.
+    /// The permission that the head unit sent; nil when it sent none.
     package var permission: Permission?
 }
 
 extension PermissionVerdict {
-    /// - Parameter function: Name as the RPC specification has it.
+    /// - Parameter function: The name in the RPC specification.
     package init(_ function: String, of app: AppFacts) {
         let isNotification = function.hasPrefix("On")
         let verb = isNotification ? "is sent" : "is allowed"

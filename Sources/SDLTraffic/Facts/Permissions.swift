@@ -1,4 +1,4 @@
-// Which RPCs the head unit allows an app, and at which HMI levels: OnPermissionsChange, kept.
+// Which RPCs the head unit allows an app, and at which HMI levels, from OnPermissionsChange.
 
 import NIOCore
 package import RelayCore
@@ -43,7 +43,7 @@ package struct HMILevelSet: OptionSet, Hashable, Sendable {
     }
 }
 
-/// What the head unit says of one RPC (MOBILE_API, "PermissionItem").
+/// The head unit's permission for one RPC (MOBILE_API, "PermissionItem").
 package struct Permission: Hashable, Sendable {
     package var allowed: HMILevelSet
     /// Levels in which the user has refused it.
@@ -72,9 +72,9 @@ package struct Permission: Hashable, Sendable {
 }
 
 struct PermissionsChange: Sendable {
-    /// By name of the RPC.
+    /// By RPC name.
     fileprivate var items: [String: Permission]
-    /// The whole app is to be protected.
+    /// Whether the whole app is to be protected.
     fileprivate var requiresEncryption: Bool
 
     /// Nil without a list.
@@ -91,8 +91,7 @@ struct PermissionsChange: Sendable {
     }
 }
 
-/// The latest OnPermissionsChange. A head unit tells most apps the same 20 KB, which are read and
-/// kept once.
+/// The latest OnPermissionsChange. A head unit sends most apps the same 20 KB, which are read and kept once.
 struct RecentPermissions: Sendable {
     private var latest: (text: ByteBuffer, change: PermissionsChange)?
 
@@ -106,31 +105,31 @@ struct RecentPermissions: Sendable {
 
 /// The permissions of one app.
 package struct PermissionTable: Hashable, Sendable {
-    /// By name of the RPC.
+    /// By RPC name.
     package private(set) var items: [String: Permission] = [:]
     /// The latest OnPermissionsChange; nil before the first.
     package private(set) var time: WallTime?
-    /// The whole app is to be protected.
+    /// Whether the whole app is to be protected.
     package private(set) var requiresEncryption = false
-    /// When the head unit last spoke of those that the latest did not mention.
+    /// When the head unit last mentioned the permissions that are not in the latest change.
     private var olderTimes: [String: WallTime] = [:]
 
     package init() {}
 
     package subscript(name: String) -> Permission? { items[name] }
 
-    /// When the head unit said so.
+    /// When the head unit sent this permission.
     package func time(of name: String) -> WallTime? {
         items[name] == nil ? nil : olderTimes[name] ?? time
     }
 
-    /// Takes over an OnPermissionsChange. It is a change, by its name and for the app libraries:
-    /// what it does not mention stays.
+    /// Applies an OnPermissionsChange. As its name says, and as the app libraries treat it, it is a change:
+    /// permissions that it does not mention stay.
     mutating func update(_ change: PermissionsChange, at time: WallTime) {
         let unmentioned = items.keys.filter { change.items[$0] == nil }
         for name in unmentioned { olderTimes[name] = self.time(of: name) }
         if unmentioned.isEmpty {
-            // Storage of its own only for what differs from other apps.
+            // Separate storage only if the permissions differ from those of other apps.
             items = change.items
             olderTimes = [:]
         } else {

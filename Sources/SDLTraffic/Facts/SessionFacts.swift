@@ -1,20 +1,20 @@
 package import RelayCore
 import Synchronization
 
-/// Keeps facts about apps and head unit from decoded traffic, for status and control API; readable
-/// from anywhere at the price of a lock and a copy. Fed by `TrafficAdvisor`.
+/// Keeps facts about apps and the head unit from decoded traffic, for status and control API; readable from
+/// any thread at the cost of a lock and a copy. Fed by `TrafficAdvisor`.
 package final class SessionFacts: TrafficConsumer {
     private let state = Mutex(FactsTable())
     private let readers = WaitingReaders()
 
     package init() {}
 
-    /// An app that left not long ago.
+    /// An app that left recently.
     package func departed(_ app: AppID) -> DepartedApp? {
         state.withLock { table in table.departed.first { $0.app == app }?.facts }
     }
 
-    /// Connected apps that said anything so far.
+    /// Connected apps that have sent anything so far.
     package func facts() -> [AppID: AppFacts] {
         state.withLock { $0.apps }
     }
@@ -23,9 +23,9 @@ package final class SessionFacts: TrafficConsumer {
         state.withLock { $0.apps[app] }
     }
 
-    /// Waits for what becomes known next. Others may have said it, so who waits looks, and waits again.
+    /// Waits for new facts. These may come from other apps, so the caller checks and waits again.
     ///
-    /// - Parameter isThere: Whether it is known already.
+    /// - Parameter isThere: Whether the fact is known already.
     package func wait(_ waiter: Waiter, unless isThere: () -> Bool) async {
         await readers.wait(waiter, unless: isThere)
     }
@@ -34,8 +34,8 @@ package final class SessionFacts: TrafficConsumer {
         state.withLock { $0.headUnit }
     }
 
-    /// What is known on the link with this number; nil: there is none. Traffic is decoded behind the
-    /// relay, so that for a moment what is known may still be an earlier head unit's.
+    /// The facts of the link with this number; pass nil when there is no link. Traffic is decoded behind the
+    /// relay, so for a moment the facts may still be those of an earlier head unit.
     package func headUnit(onLink number: Int?) -> HeadUnitFacts {
         let latest = headUnit()
         return number != nil && latest.link == number ? latest : HeadUnitFacts()
@@ -45,7 +45,7 @@ package final class SessionFacts: TrafficConsumer {
         consume(entries[...]) { _, _ in }
     }
 
-    /// - Parameter beforeEach: Gets each entry with the facts as they were before it.
+    /// - Parameter beforeEach: Gets each entry with the facts before it.
     func consume(
         _ entries: ArraySlice<TrafficEntry>, beforeEach: (TrafficEntry, FactsTable) -> Void
     ) {

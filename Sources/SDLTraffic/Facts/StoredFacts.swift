@@ -1,4 +1,4 @@
-// What an app has left on the head unit: files, menu, subscriptions.
+// The data that an app has stored on the head unit: files, menu, subscriptions.
 
 package import RelayCore
 import SDLProtocol
@@ -7,9 +7,9 @@ import SDLProtocol
 package struct FileFacts: Hashable, Sendable {
     /// By name.
     package private(set) var files: [String: FileFact] = [:]
-    /// Bytes, as told last.
+    /// Bytes, as last reported.
     package var spaceAvailable: Int?
-    /// The latest ListFiles; nil when only uploads are known, and older files may be there.
+    /// The time of the latest ListFiles; nil when only uploads are known, and older files may be there.
     package private(set) var listedAt: WallTime?
 
     package init() {}
@@ -30,7 +30,7 @@ package struct FileFacts: Hashable, Sendable {
         files[name] = nil
     }
 
-    /// The head unit's list; what is known of the files on it is kept.
+    /// Takes over the head unit's list, keeping what is known of the listed files.
     mutating func list(_ names: [String], at time: WallTime) {
         listedAt = time
         var listed: [String: FileFact] = [:]
@@ -42,17 +42,17 @@ package struct FileFacts: Hashable, Sendable {
 }
 
 package struct FileFact: Hashable, Sendable {
-    /// GRAPHIC_PNG, AUDIO_MP3, …; nil when it was there before.
+    /// GRAPHIC_PNG, AUDIO_MP3, …; nil when the file was there before.
     package var type: String?
     package var receivedBytes = 0
-    /// As the first chunk announced.
+    /// The size announced by the first chunk.
     package var totalBytes: Int?
     package var isPersistent: Bool?
-    /// Of the latest upload; nil when it was there before.
+    /// The time of the latest upload; nil when the file was there before.
     package var time: WallTime?
 }
 
-/// What a person can choose.
+/// The commands and choices that a person can select.
 package struct MenuFacts: Hashable, Sendable {
     package private(set) var commands: [Int: MenuCommand] = [:]
     /// Names by ID.
@@ -74,7 +74,7 @@ package struct MenuFacts: Hashable, Sendable {
         subMenus[id] = name
     }
 
-    /// Its commands go with it (MOBILE_API, "DeleteSubMenu").
+    /// Deletes a sub menu together with its commands (MOBILE_API, "DeleteSubMenu").
     mutating func delete(subMenu id: Int) {
         subMenus[id] = nil
         commands = commands.filter { $0.value.parentID != id }
@@ -89,15 +89,15 @@ package struct MenuFacts: Hashable, Sendable {
 }
 
 package struct MenuCommand: Hashable, Sendable {
-    /// As shown in the menu; nil when it can only be spoken.
+    /// The name shown in the menu; nil when the command can only be spoken.
     package var name: String?
-    /// Its sub menu; nil for the top.
+    /// The ID of its sub menu; nil at the top.
     package var parentID: Int?
-    /// What can be said instead, at most so many as fit a line.
+    /// Spoken alternatives, at most as many as fit a line.
     package var vrCommands: [String] = []
 }
 
-/// What the app wants to be told.
+/// The notifications that the app has subscribed to.
 package struct SubscriptionFacts: Hashable, Sendable {
     package private(set) var buttons: Set<String> = []
     package private(set) var vehicleData = VehicleData()
@@ -115,7 +115,7 @@ package struct SubscriptionFacts: Hashable, Sendable {
 
     mutating func unsubscribe(data name: String) { vehicleData.unsubscribe(name) }
 
-    /// Takes over OnVehicleData, or the response to GetVehicleData.
+    /// Applies OnVehicleData, or the response to GetVehicleData.
     mutating func learn(_ parameters: JSONObject, at time: WallTime) {
         vehicleData.learn(parameters, at: time)
     }

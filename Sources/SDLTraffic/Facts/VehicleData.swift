@@ -1,13 +1,13 @@
 package import RelayCore
 import SDLProtocol
 
-/// The car's latest values as an app was told them, of items it subscribed or read; kept in
+/// The car's latest values of the items that an app subscribed to or read, as they were sent to it; kept in
 /// `SubscriptionFacts`.
 ///
-/// Cars repeat the same items many times a second and hardly anybody looks: a value that replaces
-/// another is written over it, and nothing is allocated.
+/// Cars repeat the same items many times a second, and the values are rarely read: a new value overwrites the
+/// old one without an allocation.
 package struct VehicleData: Hashable, Sendable {
-    /// In order of arrival, at most `FactLimits.vehicleData`; `data` has what belongs to them.
+    /// In order of arrival, at most `FactLimits.vehicleData`; `data` has the values at the same indices.
     private var names: [String] = []
     private var data: [VehicleDatum] = []
 
@@ -34,9 +34,9 @@ package struct VehicleData: Hashable, Sendable {
         data[index].isSubscribed = false
     }
 
-    /// Takes over OnVehicleData, or the response to GetVehicleData.
+    /// Applies OnVehicleData, or the response to GetVehicleData.
     mutating func learn(_ parameters: JSONObject, at time: WallTime) {
-        // Items come in the same order again and again.
+        // Items usually come in the same order.
         var expected = 0
         for member in parameters.members {
             guard let index = index(of: member.key, in: parameters, expected) else { continue }
@@ -55,7 +55,7 @@ package struct VehicleData: Hashable, Sendable {
         return index(of: name)
     }
 
-    /// Where the item is, from now on; nil when there are too many.
+    /// The index of the item, added if necessary; nil when there are too many.
     private mutating func index(of name: String) -> Int? {
         if let known = names.firstIndex(of: name) { return known }
         guard names.count < FactLimits.vehicleData else { return nil }
@@ -69,12 +69,12 @@ package struct VehicleData: Hashable, Sendable {
 
 package struct VehicleDatum: Hashable, Sendable {
     package var isSubscribed = false
-    /// When it was told last; nil before the first time.
+    /// When the value was last sent; nil before the first time.
     package private(set) var time: WallTime?
-    /// UTF-8.
+    /// The value in UTF-8.
     private var text: [UInt8] = []
 
-    /// Objects and arrays as JSON in one line, strings without quotes; nil before the first.
+    /// Objects and arrays as JSON on one line, strings without quotes; nil before the first value.
     package var value: String? { time == nil ? nil : String(decoding: text, as: UTF8.self) }
 
     mutating func take(_ token: JSONToken, of parameters: JSONObject, at time: WallTime) {

@@ -1,7 +1,7 @@
 import NIOCore
 import SDLProtocol
 
-/// What a control frame says, the most important first, in words for `TrafficTextFormat` and JSON
+/// The contents of a control frame, the most important first, in words for `TrafficTextFormat` and as JSON
 /// for `TrafficJSONFormat`; not yet stripped of control characters.
 struct ControlDetails {
     private(set) var words: [String] = []
@@ -59,7 +59,7 @@ struct ControlDetails {
     /// A hash ID as the log and the advice write it: "0x00010005".
     static func hash(_ hash: UInt32) -> String { "0x" + hash.hexDigits }
 
-    /// Told above, or, the service transports, of no use to people on a bench.
+    /// Keys that are shown above, or, for the service transports, are of no use to people on a bench.
     private static let known: Set<String> = [
         ControlKey.protocolVersion, ControlKey.reason, ControlKey.rejectedParams,
         ControlKey.width, ControlKey.height, ControlKey.videoCodec, ControlKey.videoProtocol,
@@ -69,13 +69,13 @@ struct ControlDetails {
         ControlKey.tcpIPAddress, ControlKey.tcpPort, Self.authToken,
     ]
 
-    /// Opens a cloud app's account: logs are passed around, so it is never written down.
+    /// Gives access to a cloud app's account: logs are passed around, so it is never written.
     fileprivate static let authToken = "authToken"
 }
 
 extension LineBuilder {
-    /// Appends the payload as a JSON object with the types it travelled with. A raw hash ID of
-    /// v2…v4 becomes what v5 calls it; an unreadable payload becomes its first bytes in hex.
+    /// Appends the payload as a JSON object with the types that it was sent with. A raw hash ID of v2…v4 gets
+    /// the key of v5; an unreadable payload is shown by its first bytes in hex.
     mutating func append(jsonPayload payload: ControlPayload) {
         switch payload {
         case .none: append("{}")

@@ -1,11 +1,11 @@
-// The structured side of a line, for systemd's journal: `journalctl SDL_FUNCTION=Show`.
+// The structured fields of a line, for systemd's journal: `journalctl SDL_FUNCTION=Show`.
 
 import RelayCore
 import SDLProtocol
 
 extension TrafficLine {
-    /// Fields beside MESSAGE and PRIORITY, made when asked for. Values of peers are stripped of
-    /// control characters.
+    /// The fields besides MESSAGE and PRIORITY, made on demand. Values from peers are stripped of control
+    /// characters.
     package var journalFields: [String: String] {
         var fields = [
             "SDL_NUMBER": "\(entry.number)",

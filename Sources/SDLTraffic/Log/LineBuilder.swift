@@ -1,11 +1,11 @@
 import NIOCore
 import SDLProtocol
 
-/// A line of log in the making, byte by byte in a buffer that is used again; both formats build on
-/// it. Appending numbers and text costs no allocation once the buffer has grown.
+/// Builds a log line byte by byte in a reused buffer; used by both formats. Appending numbers and text costs
+/// no allocation once the buffer has grown.
 struct LineBuilder: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// Where the column began, as an index of `bytes`.
+    /// The start of the column, as an index of `bytes`.
     private var columnStart = 0
     let hasColours: Bool
 
@@ -18,7 +18,7 @@ struct LineBuilder: Sendable {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Takes back what came after this many bytes.
+    /// Removes everything after this many bytes.
     mutating func cut(to count: Int) {
         bytes.removeSubrange(count...)
     }
@@ -36,7 +36,7 @@ struct LineBuilder: Sendable {
         bytes.append(UInt8(ascii: ascii))
     }
 
-    /// Text of our own: names of functions, services, reasons.
+    /// Appends relayd's own text: names of functions, services, reasons.
     mutating func append(_ text: String) {
         bytes.append(contentsOf: text.utf8)
     }
@@ -61,8 +61,8 @@ struct LineBuilder: Sendable {
         PrintableText.appendJSONString(text, to: &bytes)
     }
 
-    /// A finished line as the inside of a JSON string, without its columns: one space between words. It
-    /// has no control characters, because it was made for people.
+    /// Appends a finished line as the inside of a JSON string, without its columns: one space between words.
+    /// It has no control characters, because it was made for people.
     mutating func append(escapedWordsOf other: LineBuilder) {
         var isAfterSpace = true
         for byte in other.bytes {
@@ -87,7 +87,7 @@ struct LineBuilder: Sendable {
         append(UInt64(number.magnitude), digits: 1)
     }
 
-    /// At least `digits` digits, filled up with zeros.
+    /// At least `digits` digits, padded with zeros.
     mutating func append(_ number: UInt64, digits: Int) {
         var reversed: (UInt64, UInt64, UInt64) = (0, 0, 0)
         withUnsafeMutableBytes(of: &reversed) { buffer in
@@ -112,14 +112,14 @@ struct LineBuilder: Sendable {
         append(tenths % 10, digits: 1)
     }
 
-    /// Two digits, lower case; `hexDigits` would make a string of each byte.
+    /// Two digits, lower case; `hexDigits` would make a string for each byte.
     mutating func append(hexByte byte: UInt8) {
         for digit in [byte >> 4, byte & 0xF] {
             bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }
     }
 
-    /// Bytes for people: 266 B, 9.4 KiB, 1.2 MiB.
+    /// A number of bytes for people: 266 B, 9.4 KiB, 1.2 MiB.
     mutating func append(size: Int) {
         let size = ByteSize(size)
         append(size.whole)
@@ -131,7 +131,7 @@ struct LineBuilder: Sendable {
         append(size.unit)
     }
 
-    /// Nanoseconds for people: 0.3 ms, 8 ms, 12.3 s.
+    /// A duration in nanoseconds for people: 0.3 ms, 8 ms, 12.3 s.
     mutating func append(latency: Int64) {
         let microseconds = UInt64(max(0, latency)) / 1000
         switch microseconds {
@@ -153,7 +153,7 @@ struct LineBuilder: Sendable {
         columnStart = bytes.count
     }
 
-    /// Fills the column up with spaces; text that is wider moves the rest of the line.
+    /// Pads the column with spaces; wider text shifts the rest of the line.
     mutating func endColumn(width: Int) {
         var columns = 0
         var isEscape = false
@@ -172,12 +172,12 @@ struct LineBuilder: Sendable {
         }
     }
 
-    /// Appends a text in a column of its own, filled up with spaces. What does not fit is left out at its end,
+    /// Appends a text in a column of its own, padded with spaces. Text that does not fit is cut at its end,
     /// with "…" in the last place.
     mutating func append(printable text: String, inColumn width: Int) {
         let start = bytes.count
         append(printable: text)
-        // A byte of ASCII has a column.
+        // Each byte of ASCII takes one column.
         var columns = bytes.count - start
         if columns > width || bytes[start...].contains(where: { $0 >= 0x80 }) {
             var text = String(decoding: bytes[start...], as: UTF8.self)
@@ -193,12 +193,12 @@ struct LineBuilder: Sendable {
         }
     }
 
-    /// Takes away what a last column was filled up with.
+    /// Removes the padding of the last column.
     mutating func trimEnd() {
         while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
     }
 
-    /// Two spaces between the parts of a line.
+    /// Appends two spaces between the parts of a line.
     @inline(__always)
     mutating func gap() {
         append("  ")

@@ -1,8 +1,8 @@
 import SDLProtocol
 
-/// What stands out in a line on a terminal, as people know it from the RPC Builder console:
-/// requests blue, success green, warnings yellow, failures red; notifications have a colour of
-/// their own. Used by `LineBuilder` and `TrafficTextFormat`.
+/// The colours of a line on a terminal, as people know them from the RPC Builder console: requests blue,
+/// success green, warnings yellow, failures red; notifications have a colour of their own. Used by
+/// `LineBuilder` and `TrafficTextFormat`.
 enum LineColour: Sendable {
     case request
     case success
@@ -24,7 +24,7 @@ enum LineColour: Sendable {
 }
 
 extension RPCEntry {
-    /// As the RPC Builder console colours them.
+    /// The colour that the RPC Builder console gives the message.
     var colour: LineColour {
         switch message.type {
         case .request: .request

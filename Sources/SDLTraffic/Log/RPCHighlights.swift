@@ -1,52 +1,52 @@
-// Which parameters of an RPC are worth their place in its log line: one table, read by
-// `TrafficTextFormat`. To show more of a function, add it here.
+// The parameters of an RPC that are shown in its log line: one table, read by `TrafficTextFormat`. To show
+// more of a function, add it here.
 
 import NIOCore
 import SDLProtocol
 
 /// One parameter to show, and how.
 enum RPCHighlight: Sendable {
-    /// An enumeration value or number, as it is.
+    /// An enumeration value or number, unchanged.
     case word(String)
-    /// An enumeration value or number behind its name.
+    /// An enumeration value or number after its name.
     case labelled(String, as: String)
     /// Free text in quotes, shortened.
     case text(String)
     /// A member of an object, as free text in quotes.
     case textWithin(String, String)
-    /// A member of an object, as it is.
+    /// A member of an object, unchanged.
     case wordWithin(String, String)
-    /// How many elements an array has, and what one is called.
+    /// The number of elements of an array, and the word for one.
     case count(String, of: String)
     /// A version object: majorVersion.minorVersion.patchVersion.
     case version(String, as: String)
     /// A number of bytes.
     case size(String, as: String)
-    /// The text of an array's first element in quotes, and how many more elements there are.
+    /// The text of an array's first element in quotes, and the number of further elements.
     case firstText(String, in: String, of: String)
-    /// An object of hours, minutes and seconds as 0:03:12, behind these words.
+    /// An object of hours, minutes and seconds as 0:03:12, after these words.
     case clock(String, after: String)
     /// The names of all members, with their values when those are short.
     case members
-    /// The names and values of all members but those that every answer has; of a position its
-    /// coordinates, of other objects the first members.
+    /// The names and values of all members except those that every answer has; for a position its
+    /// coordinates, for other objects the first members.
     case values
-    /// Shown only when it is not 0: the main window has no need to be named.
+    /// Shown only when it is not 0: the main window need not be named.
     case window(String)
 }
 
 enum RPCHighlights {
-    /// Scalars shown of a free text; enough to recognise it.
+    /// Scalars shown of a free text; enough to recognise the text.
     static let textLimit = 40
-    /// Members shown of an object; the size of the line tells that there are more.
+    /// Members shown of an object; the size in the line shows that there are more.
     static let memberLimit = 6
     /// Members shown of an object within `values`.
     static let innerLimit = 2
-    /// Characters a number of a peer may have: a double needs 24.
+    /// Maximum characters of a number from a peer: a double needs 24.
     static let numberLimit = 32
-    /// Digits shown behind the point of a coordinate: a metre.
+    /// Decimals shown of a coordinate: a metre.
     static let coordinateDecimals = 5
-    /// What every answer has: shown as its result, not as a value.
+    /// The members that every answer has: shown as its result, not as values.
     static let outcome = ["success", "resultCode", "info"]
 
     struct Row: Sendable {
@@ -158,7 +158,7 @@ enum RPCHighlights {
 }
 
 extension LineBuilder {
-    /// Appends what there is of the highlights, one space apart. False when there is nothing.
+    /// Appends the highlights that are present, one space apart. Returns false when there are none.
     @discardableResult
     mutating func append(highlights: [RPCHighlight], of parameters: JSONObject) -> Bool {
         var isFirst = true
@@ -329,7 +329,7 @@ extension LineBuilder {
         }
     }
 
-    /// No quotes and no JSON: what people read, and tools tell from a line of JSON.
+    /// No quotes and no JSON: readable for people, and distinguishable from a line of JSON for tools.
     private mutating func append(value: JSONToken, of object: JSONObject, depth: Int) {
         switch value.kind {
         case .array: append("[…]")
@@ -352,7 +352,7 @@ extension LineBuilder {
         }
     }
 
-    /// Not rounded, because the number stays the text it travelled as.
+    /// Truncated, not rounded, because the number keeps the text with which it was sent.
     private mutating func append(coordinate token: JSONToken, of object: JSONObject) {
         guard token.kind == .number else { return append(value: token, of: object, depth: 1) }
         var decimals: Int?
@@ -373,6 +373,6 @@ extension LineBuilder {
 }
 
 extension JSONToken {
-    /// Fits into a line: no brackets.
+    /// Whether the value fits into a line: no brackets.
     fileprivate var isShort: Bool { kind != .object && kind != .array }
 }

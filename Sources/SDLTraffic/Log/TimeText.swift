@@ -4,15 +4,15 @@
 import Glibc
 package import RelayCore
 
-/// Which clock on the wall a text log shows.
+/// The time zone of a text log.
 package enum LogTimeZone: Hashable, Sendable {
-    /// The machine's, daylight saving included.
+    /// The machine's time zone, including daylight saving.
     case local
     /// Seconds east of UTC; for tests.
     case fixed(seconds: Int)
 }
 
-/// Local time of day, 10:31:07.123. Asks the system once a minute, not once a line.
+/// Local time of day, 10:31:07.123. Asks the system once a minute rather than for each line.
 struct LocalTimeText: Sendable {
     let zone: LogTimeZone
     private var minute = Int64.min
@@ -33,7 +33,7 @@ struct LocalTimeText: Sendable {
         line.append(ascii: ":")
         line.append(hoursAndMinutes.1, digits: 2)
         line.append(ascii: ":")
-        // Offsets from UTC are whole minutes, so the second is the same everywhere.
+        // Offsets from UTC are whole minutes, so the seconds are the same in every zone.
         line.append(floorDivide(seconds, 60).remainder, digits: 2)
         line.append(ascii: ".")
         line.append(nanoseconds / 1_000_000, digits: 3)
@@ -56,9 +56,9 @@ struct LocalTimeText: Sendable {
 /// RFC 3339 in UTC: 2026-11-21T10:31:07.123456Z.
 struct UTCTimeText: Sendable {
     enum Precision: Sendable {
-        /// As relayd's own messages in the same log have it.
+        /// The precision of relayd's own messages in the same log.
         case microseconds
-        /// As the rest of the control API has it.
+        /// The precision of the rest of the control API.
         case milliseconds
     }
 
@@ -96,7 +96,7 @@ struct UTCTimeText: Sendable {
         line.append(ascii: "Z")
     }
 
-    /// The date of a day counted from 1970-01-01; nanoseconds of `Int64` reach from 1677 to 2262.
+    /// The date of a day counted from 1970-01-01; nanoseconds in `Int64` range from 1677 to 2262.
     private static func date(ofDay day: Int64) -> (year: UInt64, month: UInt64, day: UInt64) {
         var midnight = time_t(day * 86_400)
         var parts = tm()
@@ -132,7 +132,7 @@ extension WallTime {
     }
 }
 
-/// Rounds towards the past, so that times before 1970 come out right too.
+/// Rounds towards the past, so that times before 1970 are right too.
 private func floorDivide(
     _ dividend: Int64, _ divisor: Int64
 ) -> (quotient: Int64, remainder: UInt64) {

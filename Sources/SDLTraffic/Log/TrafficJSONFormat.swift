@@ -13,8 +13,8 @@ import SDLProtocol
 ///               priority    debug, info, warning, error
 ///               level       the same word; relayd's own lines have more levels there
 /// where         app         the app's connection: "#1"
-///               app_name    as it registered
-///               app_id      as it registered
+///               app_name    as registered
+///               app_id      as registered
 ///               session     0 while there is none
 ///               service     control, rpc, audio, video, bulk
 ///               from        app or accessory
@@ -27,7 +27,7 @@ import SDLProtocol
 ///               success, result_code, info      responses
 ///               latency_ms, request             responses; n of the request
 ///               waits_for_people                true: a person brings the answer; not of notifications
-///               unasked                         true: a response nobody waits for
+///               unasked                         true: a response that no request waits for
 ///               replaces                        requests; n of the one whose ID it took
 ///               bulk_bytes                      size only, never bytes
 ///               bulk_kind                       where it can be told: "PNG 70×70", "PCM 16 kHz 16 bit"
@@ -48,7 +48,7 @@ import SDLProtocol
 /// undecodable   reason, function, first_bytes (hex)
 /// dropped       reason, function or frame; by a fault rule also fault_rule, correlation_id, params
 /// words         message     the text log's line without its time, one space between words; added by
-///                           whoever writes lines, and not where `summary` takes its place
+///                           the writer of the lines, and absent where `summary` replaces it
 /// event         event: app_connected, app_left, link_opened, link_closed, missed; with peer,
 ///               reason or address. unanswered: function, correlation_id, request, waited_ms;
 ///               unanswered_start: waited_ms, fault; notice: reason
@@ -58,8 +58,8 @@ struct TrafficJSONFormat: Sendable {
     private let maximumParameterBytes: Int
 
     /// - Parameters:
-    ///   - isWhole: false leaves out `params`, `payload` and `problems`.
-    ///   - maximumParameterBytes: `params` that would take more bytes of the line are left out.
+    ///   - isWhole: If false, leaves out `params`, `payload` and `problems`.
+    ///   - maximumParameterBytes: Leaves out `params` that would take more bytes of the line.
     init(
         time precision: UTCTimeText.Precision, isWhole: Bool = true,
         maximumParameterBytes: Int = .max
@@ -228,7 +228,7 @@ struct TrafficJSONFormat: Sendable {
 
     private func append(_ dropped: DroppedEntry, to line: inout LineBuilder) {
         line.append(key: "reason", string: dropped.reason.description)
-        // Somebody wanted it dropped, and may want to know what it said, or answer it.
+        // A fault rule dropped it, so its user may want to see its contents, or answer it.
         if case .fault(let rule) = dropped.reason {
             line.append(key: "fault_rule", number: rule)
             if let rpc = dropped.rpc, let correlationID = rpc.correlationID {
@@ -311,7 +311,7 @@ extension LineBuilder {
 }
 
 extension TrafficPriority {
-    /// As options and JSON name it.
+    /// The name in options and JSON.
     package var name: String {
         switch self {
         case .debug: "debug"
@@ -328,7 +328,7 @@ extension TrafficPriority {
 }
 
 extension TrafficEntry.Content {
-    /// The word for it in JSON lines and journal fields.
+    /// The word in JSON lines and journal fields.
     package var kind: String {
         switch self {
         case .rpc(let rpc): rpc.message.type.name

@@ -1,21 +1,21 @@
-// Writes decoded traffic down: chooses entries, formats lines, hands them on in batches.
+// Writes decoded traffic to the log: selects entries, formats lines, passes them on in batches.
 
-/// How lines look.
+/// The format of lines.
 package enum TrafficFormat: String, Hashable, Sendable, CaseIterable {
     case text
     case json
 }
 
-/// One finished line, and for the journal what is in it.
+/// One finished line, with its entry for the journal.
 package struct TrafficLine: Sendable {
-    /// UTF-8 without a line end. The only control characters in it are the colours asked for.
+    /// UTF-8 without a line end. The only control characters in it are the requested colours.
     package var text: [UInt8]
     package var priority: TrafficPriority
-    /// What the line tells; `journalFields` reads from it.
+    /// The entry of the line, from which `journalFields` are made.
     package var entry: TrafficEntry
 }
 
-/// Formats entries and hands each batch of lines to whoever writes them.
+/// Formats entries and passes each batch of lines to the writer.
 package actor TrafficLog: TrafficConsumer {
     package struct Configuration: Hashable, Sendable {
         package var format: TrafficFormat
@@ -46,7 +46,7 @@ package actor TrafficLog: TrafficConsumer {
         formatter = TrafficFormatter(configuration)
     }
 
-    /// Applies from the next batch on.
+    /// Takes effect from the next batch on.
     package func reconfigure(_ configuration: Configuration) {
         formatter = TrafficFormatter(configuration)
     }
@@ -58,17 +58,18 @@ package actor TrafficLog: TrafficConsumer {
     }
 }
 
-/// Filter and format in one: entries in, lines out. `TrafficLog` without the waiting.
+/// Filter and format in one: entries in, lines out. `TrafficLog` without the asynchronous part.
 package struct TrafficFormatter: Sendable {
     private let configuration: TrafficLog.Configuration
     private var text: TrafficTextFormat
     private var json = TrafficJSONFormat(
         time: .microseconds, maximumParameterBytes: Self.maximumParameterBytes)
     private var line: LineBuilder
-    /// What becomes a member of a line of JSON.
+    /// The text of the `message` member in a line of JSON.
     private var words = LineBuilder()
 
-    /// Of a line of JSON: collectors of containers cut lines at 16 KiB, and half an object is none.
+    /// Limit for a line of JSON: collectors of container logs cut lines at 16 KiB, and half an object is not
+    /// valid.
     private static let maximumParameterBytes = 14 << 10
 
     package init(_ configuration: TrafficLog.Configuration) {

@@ -1,5 +1,5 @@
-// The lines for people of everything that is not an RPC: control frames, streams, what cannot be read,
-// what was not passed on, events. Called by `TrafficTextFormat.append`, which begins and ends them.
+// The lines for people of everything that is not an RPC: control frames, streams, unreadable messages,
+// dropped frames, events. Called by `TrafficTextFormat.append`, which begins and ends them.
 
 import NIOCore
 import RelayCore
@@ -46,7 +46,7 @@ extension TrafficTextFormat {
         append(fault: entry.startFault, to: &line)
     }
 
-    /// Whose doing it is that a StartService failed.
+    /// Appends the side at fault for a failed StartService.
     private func append(fault: FaultSide?, to line: inout LineBuilder) {
         guard let fault else { return }
         line.append("  fault: ")
@@ -95,7 +95,7 @@ extension TrafficTextFormat {
     }
 
     private func append(bitRate: Double, to line: inout LineBuilder) {
-        // Guarded because a Double that does not fit traps.
+        // Limited because converting a Double that does not fit would trap.
         let kilobits = UInt64(min(max(0, bitRate / 1000), 1e12))
         if kilobits < 1000 {
             line.append(kilobits)
@@ -216,7 +216,7 @@ extension TrafficTextFormat {
         appendWords(of: event, entry, isNamed: true, to: &line)
     }
 
-    /// - Parameter isNamed: false leaves out the name of what is unanswered.
+    /// - Parameter isNamed: If false, leaves out the name of the unanswered request.
     func appendWords(
         of event: EventEntry, _ entry: TrafficEntry, isNamed: Bool, to line: inout LineBuilder
     ) {

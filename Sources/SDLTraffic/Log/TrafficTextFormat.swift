@@ -1,13 +1,13 @@
 import RelayCore
 import SDLProtocol
 
-/// The log for people: one line per entry, as short as the console bench people know from the RPC
+/// The log for people: one line per entry, as short as the console that bench users know from the RPC
 /// Builder. Driven by `TrafficLog`.
 ///
 ///     10:31:07.131  Relay Test  ←  response  RegisterAppInterface #65529  SUCCESS  9.4 KiB  8 ms
 ///     time          app            kind      what                         result   size     latency
 struct TrafficTextFormat: Sendable {
-    /// Columns of the app's name; longer names are shortened to it.
+    /// Columns of the app's name; longer names are shortened.
     static let appColumns = 16
     static let kindColumns = 8
     /// Fits "OnSystemCapabilityUpdated" and most functions with their correlation ID.
@@ -15,8 +15,8 @@ struct TrafficTextFormat: Sendable {
     /// Scalars shown of a response's `info`.
     static let infoLimit = 160
 
-    /// Responses that took longer are marked, unless they wait for people: 1 s in nanoseconds. Whoever
-    /// sits in front of the head unit feels that; recorded sessions of sdl_core answer within 0.4 s.
+    /// Responses that took longer are marked, unless they wait for people: 1 s in nanoseconds. A person at
+    /// the head unit notices that; recorded sessions of sdl_core answer within 0.4 s.
     static let slowResponse: Int64 = 1_000_000_000
 
     private var time: LocalTimeText
@@ -58,10 +58,10 @@ struct TrafficTextFormat: Sendable {
         line.trimEnd()
     }
 
-    /// Appends `message`, the line of `entry` without its time, to the object that `TrafficJSONFormat`
-    /// made of it: collectors of logs look for that member.
+    /// Appends `message`, the line of `entry` without its time, to the object made by `TrafficJSONFormat`:
+    /// log collectors look for that member.
     ///
-    /// - Parameter words: Room for the line.
+    /// - Parameter words: A buffer for the line.
     func appendMessage(
         _ entry: TrafficEntry, to line: inout LineBuilder, using words: inout LineBuilder
     ) {
@@ -84,8 +84,8 @@ struct TrafficTextFormat: Sendable {
         }
     }
 
-    /// Appends what the line of `entry` says besides time, app, arrow, kind, name, size and latency:
-    /// of an answer its result first. Nothing when there is no more to say.
+    /// Appends the rest of the line of `entry`, without time, app, arrow, kind, name, size and latency: for
+    /// an answer its result first. Appends nothing if there is nothing more.
     func appendSummary(_ entry: TrafficEntry, to line: inout LineBuilder) {
         switch entry.content {
         case .rpc(let rpc):
@@ -150,7 +150,7 @@ struct TrafficTextFormat: Sendable {
         appendTroubles(of: rpc, to: &line)
     }
 
-    /// What is in it.
+    /// Appends the contents of an RPC.
     private func appendContents(of rpc: RPCEntry, to line: inout LineBuilder) {
         let message = rpc.message
         line.append(highlights: RPCHighlights.of(message), of: message.parameters)
@@ -162,7 +162,7 @@ struct TrafficTextFormat: Sendable {
         }
     }
 
-    /// What is wrong with it.
+    /// Appends the problems of an RPC.
     private func appendTroubles(of rpc: RPCEntry, to line: inout LineBuilder) {
         if let problem = rpc.problem {
             line.gap()
@@ -205,7 +205,7 @@ struct TrafficTextFormat: Sendable {
         }
     }
 
-    /// Function name and correlation ID, as a column.
+    /// Appends function name and correlation ID, as a column.
     func append(
         what message: RPCMessage, isBad: Bool = false, to line: inout LineBuilder
     ) {
@@ -227,7 +227,7 @@ struct TrafficTextFormat: Sendable {
         line.endColumn(width: Self.whatColumns)
     }
 
-    /// - Parameter mark: behind a failure: "!" makes it stand out without colours and to `grep '!'`.
+    /// - Parameter mark: Follows a failure: "!" makes it stand out without colours and for `grep '!'`.
     private func append(
         _ outcome: RPCOutcome, _ rpc: RPCEntry, mark: StaticString, to line: inout LineBuilder
     ) {
@@ -281,13 +281,13 @@ struct TrafficTextFormat: Sendable {
 }
 
 extension RPCEntry {
-    /// It took longer than people should have to wait for it.
+    /// Whether it took longer than people should have to wait.
     fileprivate var isSlow: Bool {
         latency.map { $0 >= TrafficTextFormat.slowResponse } ?? false && !waitsForPeople
     }
 }
 
 extension TrafficEntry {
-    /// Stands out.
+    /// Whether the entry stands out.
     var isBad: Bool { priority >= .warning }
 }

@@ -1,19 +1,19 @@
-// What a filter finds in an entry. Used by `MessageFilter`.
+// Applies a filter to an entry. Used by `MessageFilter`.
 
 import MessageFilters
 import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// An entry a filter is asked about, with its request or its answer. Nothing is copied or formatted
-/// before a term asks for it.
+/// An entry to which a filter is applied, with its request or its answer. Nothing is copied or formatted
+/// before a term needs it.
 struct FilteredEntry: FilterSubject {
     let entry: TrafficEntry
-    /// Of a request, when it is known: its response, or the event that says there is none.
+    /// For a request, when known: its response, or the event that reports that there is none.
     var answer: TrafficEntry?
-    /// Where the request of a response is found.
+    /// Used to find the request of a response.
     let ring: MessageRing?
-    /// Of the entry; nil where no text is asked for.
+    /// The texts of the entry; nil if the filter does not search text.
     let texts: EntryTexts?
 
     init(
@@ -63,7 +63,7 @@ struct FilteredEntry: FilterSubject {
 
     // MARK: Exchanges
 
-    /// A request whose answer is not known yet.
+    /// Whether this is a request whose answer is not known yet.
     private var isWaiting: Bool {
         guard case .rpc(let rpc) = entry.content else { return false }
         return rpc.message.type == .request && answer == nil
@@ -75,7 +75,7 @@ struct FilteredEntry: FilterSubject {
         return !(answer?.isBad ?? false) && !(request?.isBad ?? false)
     }
 
-    /// Of a response, when it is still kept.
+    /// For a response: its request, if still kept.
     private var request: TrafficEntry? {
         guard case .rpc(let rpc) = entry.content, let number = rpc.request?.number else {
             return nil
@@ -91,7 +91,7 @@ struct FilteredEntry: FilterSubject {
     private func number(_ key: FilterTerm.NumberKey) -> Double? {
         switch key {
         case .milliseconds: (answer ?? entry).latency.map { Double($0 / 1000) / 1000 }
-        // Events were not sent by anybody and have no size.
+        // Events have no sender and no size.
         case .bytes: entry.direction == nil ? nil : Double(entry.bytes)
         case .number: Double(entry.number)
         case .correlation: entry.correlationID.map { Double($0) }
@@ -100,7 +100,7 @@ struct FilteredEntry: FilterSubject {
     }
 }
 
-/// An entry with advice about it, judged as if it had the priority of the advice and had gone wrong.
+/// An entry with advice about it, judged as if it had the priority of the advice and had failed.
 struct AdvisedEntry: FilterSubject {
     private let entry: FilteredEntry
     private let priority: TrafficPriority
@@ -122,7 +122,7 @@ struct AdvisedEntry: FilterSubject {
 }
 
 extension TrafficEntry {
-    /// Whether it is about one of these functions.
+    /// Whether the entry concerns one of these functions.
     fileprivate func isAbout(_ names: Set<String>) -> Bool {
         switch content {
         case .rpc(let rpc):
@@ -147,7 +147,7 @@ extension TrafficEntry {
         }
     }
 
-    /// From request to answer, in nanoseconds; while there is none, so far.
+    /// From request to answer, in nanoseconds; without an answer, the time so far.
     fileprivate var latency: Int64? {
         switch content {
         case .rpc(let rpc): rpc.latency
@@ -164,8 +164,8 @@ extension TrafficEntry {
 
 // MARK: - Text
 
-/// The JSON and the line of an entry, as people see them. Each is made on demand, and only once for all texts
-/// of a filter.
+/// The JSON and the line of an entry, as people see them. Each is made on demand, and only once for all text
+/// terms of a filter.
 final class EntryTexts {
     private let entry: TrafficEntry
     private lazy var json = made { line in

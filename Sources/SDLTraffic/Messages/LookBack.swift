@@ -1,22 +1,22 @@
-/// Goes through a ring from the newest entry to the oldest, until enough were accepted. Between two steps the
-/// caller may let others work: with an expensive filter a full ring takes seconds.
+/// Goes through a ring from the newest entry to the oldest, until enough are accepted. Between two steps the
+/// caller may yield: with an expensive filter, a full ring takes seconds.
 package struct LookBack {
     private let ring: MessageRing
     private let limit: Int
     private let filter: MessageFilter
     private let keepsEntries: Bool
 
-    /// Segments still to be looked at; the last comes next.
+    /// Segments still to be searched; the last one is next.
     private var segments: [MessageRing.Segment] = []
-    /// Number of the oldest entry of the segments taken from the ring so far.
+    /// The number of the oldest entry in the segments taken from the ring so far.
     private var end = UInt64.max
-    /// Number of the latest entry at the beginning.
+    /// The number of the latest entry at the start of the search.
     private var latest: UInt64?
     private var count = 0
     private var isOver = false
     /// The newest first.
     private var entries: [TrafficEntry] = []
-    /// Number at which the oldest of them is shown: its own, or that of its answer.
+    /// The number at which the oldest of them is shown: its own, or that of its answer.
     private var oldest: UInt64?
 
     package init(
@@ -29,7 +29,7 @@ package struct LookBack {
         self.keepsEntries = keepsEntries
     }
 
-    /// Looks at one segment; false when it is finished.
+    /// Searches one segment; returns false when finished.
     package mutating func step() -> Bool {
         guard !isOver, let segment = nextSegment() else { return false }
         for entry in segment.entries.reversed() {
@@ -44,12 +44,12 @@ package struct LookBack {
         return true
     }
 
-    /// What was found, in order.
+    /// The entries found, in order.
     package var reading: MessageRing.Reading {
         MessageRing.Reading(entries: entries.reversed(), next: latest ?? 0, missed: 0)
     }
 
-    /// The cursor after which the entries found come next.
+    /// The cursor before the first of the entries found.
     package var cursor: UInt64 { oldest.map { $0 - 1 } ?? latest ?? 0 }
 
     private mutating func nextSegment() -> MessageRing.Segment? {

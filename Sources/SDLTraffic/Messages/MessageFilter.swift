@@ -2,20 +2,19 @@ package import MessageFilters
 package import RelayCore
 import SDLAdvice
 
-/// Which kept messages a reader wants: the log's choice, what only a look back chooses by, kind,
-/// latency, time, and what the reader wrote. Made from a request to the control API, asked while
-/// `MessageRing` is read.
+/// Selects the kept messages that a reader wants: by the log's criteria, by kind, latency and time for a look
+/// back, and by the reader's filter text. Made from a request to the control API, applied while `MessageRing`
+/// is read.
 package struct MessageFilter: Hashable, Sendable {
     /// App, function, service, priority.
     package var traffic: TrafficFilter = .everything
-    /// Kinds as JSON lines name them; empty = all.
+    /// Kinds by their names in JSON lines; empty for all.
     package var kinds: Set<String> = []
     /// Only responses that took at least this long, in nanoseconds.
     package var slowerThan: Int64?
-    /// Nothing older.
+    /// Only entries from this time on.
     package var since: WallTime?
-    /// In the reader's own words. An entry about missed frames passes whatever it says: nobody knows
-    /// what they were.
+    /// The reader's filter text. An entry about missed frames always passes: their contents are unknown.
     package var expression = FilterExpression.everything {
         didSet {
             asksForAnswers = expression.asksForAnswers
@@ -35,20 +34,20 @@ package struct MessageFilter: Hashable, Sendable {
 
     package static let everything = MessageFilter()
 
-    /// The kinds there are, in the order people should read them.
+    /// All kinds, in a sensible order for display.
     package static let allKinds = [
         "request", "response", "notification", "control", "stream", "security", "encrypted",
         "undecodable", "dropped", "event",
     ]
 
-    /// - Parameter ring: Where the request of a response is found.
+    /// - Parameter ring: Used to find the request of a response.
     package func accepts(_ entry: TrafficEntry, in ring: MessageRing? = nil) -> Bool {
         acceptsPlace(of: entry) && acceptsWords(of: entry, ring: ring) == true
     }
 
-    /// The request that is shown before `entry`, its answer: one that could not be judged before.
+    /// The request to show before `entry`, its answer: one that could not be judged before.
     ///
-    /// A request that was found unanswered, and shown for that, is not shown again.
+    /// A request that was found unanswered, and shown for that reason, is not shown again.
     func request(before entry: TrafficEntry, in ring: MessageRing) -> TrafficEntry? {
         guard asksForAnswers, let pending = entry.answered,
             let request = ring.message(pending.number),
@@ -63,9 +62,9 @@ package struct MessageFilter: Hashable, Sendable {
         return acceptsWords(of: request, answer: warning, ring: ring) == true ? nil : request
     }
 
-    /// Whether advice about `entry` is wanted: if the entry is, or if it would be with the priority of the
-    /// advice and marked as failed. So a reader that asks for failures also gets advice about a request that
-    /// was not refused.
+    /// Whether advice about `entry` is wanted: if the entry is, or would be with the priority of the advice
+    /// and marked as failed. So a reader that asks for failures also gets advice about a request that was not
+    /// refused.
     package func accepts(_ advice: Advice, about entry: TrafficEntry, in ring: MessageRing) -> Bool
     {
         if accepts(entry, in: ring) { return true }
@@ -107,7 +106,7 @@ extension AdviceSeverity {
 }
 
 extension TrafficEntry {
-    /// The request that this answers, or says to be unanswered.
+    /// The request that this answers, or reports as unanswered.
     fileprivate var answered: PendingRequest? {
         switch content {
         case .rpc(let rpc): rpc.request

@@ -1,15 +1,15 @@
 package import NIOCore
 
-/// Turns kept entries into JSON objects with the fields of the JSON log, the text log's line, what it
-/// says in short, or all of that: for the control API, which reads `MessageRing`.
+/// Turns kept entries into JSON objects with the fields of the JSON log, the text log's line, a summary, or
+/// all of these: for the control API, which reads `MessageRing`.
 package struct MessageFormatter: Sendable {
     package enum Content: String, Hashable, Sendable, CaseIterable {
         /// The fields of `TrafficJSONFormat`.
         case json
         /// `n`, and the line of the text log as `text`.
         case text
-        /// The fields without `params`, `payload`, `problems` and `message`; and as `summary` what the line
-        /// says besides what is a field: for whoever makes lines of his own.
+        /// The fields without `params`, `payload`, `problems` and `message`, and a `summary` with the part of
+        /// the line that no field has: for readers that build their own lines.
         case summary
         /// All of them.
         case both
@@ -20,7 +20,7 @@ package struct MessageFormatter: Sendable {
     private var json: TrafficJSONFormat
     private var textLine: LineBuilder
     private var line = LineBuilder()
-    /// What becomes the member `message`.
+    /// The text of the `message` member.
     private var words = LineBuilder()
 
     /// - Parameter hasColours: ANSI colours in `text` and `summary`, escaped as JSON escapes them.
@@ -62,11 +62,11 @@ package struct MessageFormatter: Sendable {
         buffer.writeStaticString("}")
     }
 
-    /// What is in `textLine`, as a member of the object.
+    /// Writes `textLine` as a member of the object.
     private mutating func write(_ key: StaticString, to buffer: inout ByteBuffer) {
         buffer.writeStaticString(key)
         line.clear()
-        // Each part of a summary begins with the gap to the one before.
+        // Each part of a summary begins with the gap after the previous part.
         let words = textLine.bytes.drop { $0 == UInt8(ascii: " ") }
         line.append(jsonString: String(decoding: words, as: UTF8.self))
         buffer.writeBytes(line.bytes)

@@ -3,49 +3,49 @@ import RelayCore
 import SDLProtocol
 import Synchronization
 
-/// Keeps the latest entries, bounded by bytes; the oldest make room for the newest. Fed by
-/// `TrafficObserver`, read by the control API.
+/// Keeps the latest entries, bounded by bytes; new entries replace the oldest. Fed by `TrafficObserver`, read
+/// by the control API.
 ///
-/// Entries are kept as they were decoded, in storage of their own, and made into text only when
-/// somebody reads: keeping one costs less than formatting it, and most are never read. Nothing is
-/// allocated before there is something to keep.
+/// Entries are kept as they were decoded, in storage of their own, and turned into text only when read:
+/// keeping an entry costs less than formatting it, and most are never read. Nothing is allocated before there
+/// is something to keep.
 ///
-/// A reader holds a cursor, the number of the last entry it has seen. Nobody waits for readers: one
+/// A reader holds a cursor, the number of the last entry it has seen. The ring does not wait for readers: one
 /// that is overtaken is told how many entries it missed.
 package final class MessageRing: TrafficConsumer {
-    /// Tells the numbers of this run of relayd from those of another: 16 hex digits, random.
+    /// Distinguishes the numbers of this run of relayd from those of another: 16 random hex digits.
     package let instance: String
     /// Bytes kept at most; 0 keeps nothing.
     package let maximumBytes: Int
 
-    /// Some thousand messages of a normal bench: the last minutes of a busy one.
+    /// Some thousand messages of a normal bench, or the last minutes of a busy one.
     package static let defaultMaximumBytes = 16 << 20
 
     private let state = Mutex(State())
     package let readers = WaitingReaders()
-    /// Used by the one who keeps.
+    /// Used only when entries are added.
     private let recent = Mutex(RecentDocuments())
-    /// Parameters of one message that are kept.
+    /// Parameters of one message that have more bytes are not kept.
     private let maximumMessageBytes: Int
-    /// What is kept and given up together.
+    /// Size of the segments that are kept and dropped as a whole.
     private let segmentBytes: Int
 
-    /// Entries of a segment at most: so many are given up at once.
+    /// Maximum entries of a segment, which are dropped together.
     private static let segmentEntries = 64
-    /// Segments looked at while the lock is held.
+    /// Segments examined while the lock is held.
     static let segmentsPerLook = 256
 
     package init(maximumBytes: Int = defaultMaximumBytes) {
         self.maximumBytes = max(0, maximumBytes)
         instance = UInt64.random(in: .min ... .max).hexDigits
-        // One huge message must not push everything else out.
+        // One huge message must not displace everything else.
         maximumMessageBytes = self.maximumBytes / 4
         segmentBytes = max(1, self.maximumBytes / 64)
     }
 
     package var isOff: Bool { maximumBytes == 0 }
 
-    /// Entries of a batch, kept and given up as a whole.
+    /// Entries of a batch, kept and dropped as a whole.
     struct Segment: Sendable {
         var entries: [TrafficEntry] = []
         var bytes = 0
@@ -58,13 +58,13 @@ package final class MessageRing: TrafficConsumer {
         var bytes = 0
         /// Number of the latest entry ever seen; 0 before the first.
         var latest: UInt64 = 0
-        /// Number of the latest entry given up.
+        /// Number of the latest entry dropped.
         var evicted: UInt64 = 0
     }
 
     // MARK: Keeping
 
-    /// Keeps the entries; some hundred nanoseconds for each.
+    /// Keeps the entries; takes some hundred nanoseconds for each.
     package func consume(_ entries: [TrafficEntry]) {
         guard !isOff, let latest = entries.last?.number else { return }
         let segments = recent.withLock { recent in self.segments(of: entries, sharing: &recent) }
@@ -83,7 +83,7 @@ package final class MessageRing: TrafficConsumer {
             return given
         }
         readers.wake()
-        // What was given up is freed here, not under the lock.
+        // The dropped segments are freed here, not under the lock.
         withExtendedLifetime(given) {}
     }
 
@@ -119,22 +119,22 @@ package final class MessageRing: TrafficConsumer {
     /// Number of the latest entry, kept or not; 0 before the first.
     package var latest: UInt64 { state.withLock { $0.latest } }
 
-    /// What is kept right now.
+    /// The entries and bytes kept right now.
     package var usage: (entries: Int, bytes: Int) {
         state.withLock { state in
             (state.segments.reduce(0) { $0 + $1.entries.count }, state.bytes)
         }
     }
 
-    /// A piece of what is kept, and where to go on.
+    /// A part of the kept entries, and where to continue.
     package struct Reading: Sendable {
         /// In order.
         package var entries: [TrafficEntry]
-        /// The cursor to go on from: number of the last entry looked at, shown or not.
+        /// The cursor to continue from: number of the last entry examined, shown or not.
         package var next: UInt64
-        /// Entries between the cursor and the first one that is still kept, whatever they were.
+        /// Entries between the cursor and the first one that is still kept, of any kind.
         package var missed: Int
-        /// There was no entry after these.
+        /// Whether these were the last entries.
         package var isAtEnd = false
 
         package init(entries: [TrafficEntry] = [], next: UInt64, missed: Int = 0) {
@@ -142,13 +142,13 @@ package final class MessageRing: TrafficConsumer {
         }
     }
 
-    /// The oldest `limit` entries after `cursor` that the filter accepts. A request that is accepted
-    /// for its answer comes right before that, whatever lies between.
+    /// The oldest `limit` entries after `cursor` that the filter accepts. A request that is accepted because
+    /// of its answer comes right before that, whatever lies between them.
     ///
-    /// A cursor beyond the latest entry comes from another run of relayd: reading begins at the
-    /// oldest entry then.
+    /// A cursor beyond the latest entry comes from another run of relayd: then reading begins at the oldest
+    /// entry.
     ///
-    /// - Parameter looks: Entries looked at; an expensive filter takes its time for each.
+    /// - Parameter looks: Maximum entries to examine; an expensive filter takes its time for each.
     package func messages(
         after cursor: UInt64, matching filter: MessageFilter = .everything, limit: Int,
         looks: Int = .max
@@ -158,12 +158,12 @@ package final class MessageRing: TrafficConsumer {
         return reading
     }
 
-    /// Goes on with a reading whose looks were used up, or begins one.
+    /// Continues a reading that has used up its looks, or begins one.
     ///
     /// - Parameters:
-    ///   - limit: Entries of the whole reading.
-    ///   - looks: Entries looked at in this call.
-    /// - Returns: Whether there is more to look at: the reading is neither full nor at the end.
+    ///   - limit: Maximum entries of the whole reading.
+    ///   - looks: Maximum entries to examine in this call.
+    /// - Returns: Whether there is more to examine: the reading is neither full nor at the end.
     package func read(
         on reading: inout Reading, matching filter: MessageFilter, limit: Int, looks: Int
     ) -> Bool {
@@ -190,7 +190,7 @@ package final class MessageRing: TrafficConsumer {
         }
     }
 
-    /// What of an entry and of the request before it is shown.
+    /// The parts to show of an entry and its request.
     struct Found {
         var request: TrafficEntry?
         var isAccepted: Bool
@@ -204,12 +204,13 @@ package final class MessageRing: TrafficConsumer {
         var found = Found(
             request: filter.request(before: entry, in: self),
             isAccepted: filter.accepts(entry, in: self))
-        // Where there is room for one, it is the answer.
+        // If there is room for one only, it is the answer.
         if found.count > max(1, limit) { found.request = nil }
         return found
     }
 
-    /// Some segments that hold entries after `reading.next`, which moves on when they are gone.
+    /// Some segments with entries after `reading.next`, which moves forward if those entries have been
+    /// dropped.
     private func segments(after reading: inout Reading) -> [Segment] {
         let (segments, cursor) = state.withLock { state in
             let cursor = RingCursor(
@@ -222,8 +223,8 @@ package final class MessageRing: TrafficConsumer {
         return segments
     }
 
-    /// The last segments whose entries have numbers below `end`, so few that those who keep do not
-    /// wait long for the lock.
+    /// The last segments whose entries have numbers below `end`, so few that writers do not wait long for the
+    /// lock.
     func segments(before end: UInt64) -> (segments: [Segment], latest: UInt64) {
         state.withLock { state in
             let index = end > 0 ? state.index(after: end - 1) : state.segments.startIndex

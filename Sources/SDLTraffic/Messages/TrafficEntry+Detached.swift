@@ -1,17 +1,17 @@
-// Entries that may be kept: nothing in them holds on to the buffers the traffic was read into.
-// Used by `MessageRing`.
+// Entries that may be kept: they do not hold on to the buffers into which the traffic was read. Used by
+// `MessageRing`.
 
 import NIOCore
 import SDLProtocol
 
 extension TrafficEntry {
-    /// The same entry in storage of its own: parameters copied, bulk data left out, frames cut
-    /// down to their header.
+    /// The same entry in storage of its own: parameters copied, bulk data left out, frames reduced to their
+    /// header.
     ///
     /// - Parameters:
-    ///   - maximumBytes: Parameters larger than this are left out, as those of messages that are
-    ///     too large to assemble.
-    ///   - recent: Parameters that are kept already.
+    ///   - maximumBytes: Larger parameters are left out, like those of messages that are too large to
+    ///     assemble.
+    ///   - recent: Parameters that are already kept.
     func detached(maximumBytes: Int, sharing recent: inout RecentDocuments) -> TrafficEntry {
         var entry = self
         switch content {
@@ -30,14 +30,14 @@ extension TrafficEntry {
             dropped.frame = dropped.frame?.headerOnly
             dropped.rpc = dropped.rpc?.detached(maximumBytes: maximumBytes, sharing: &recent)
             entry.content = .dropped(dropped)
-        // Values, or bytes in storage of their own already.
+        // Values, or bytes already in storage of their own.
         case .stream, .encrypted, .undecodable, .event: break
         }
         return entry
     }
 
-    /// Bytes that a detached entry occupies at most, allocations included; those of parameters that
-    /// it shares with others are counted for each.
+    /// Maximum bytes that a detached entry occupies, including allocations; parameters shared with others are
+    /// counted for each.
     var footprint: Int {
         let fixed = MemoryLayout<TrafficEntry>.stride
         switch content {
@@ -57,20 +57,20 @@ extension TrafficEntry {
     }
 }
 
-/// Large parameters that came lately. A head unit tells every app much the same when it registers,
-/// 30 KB and more of capabilities and permissions, which are kept once.
+/// Large parameters that came recently. A head unit sends every app much the same when it registers, 30 KB
+/// and more of capabilities and permissions, which are kept once.
 struct RecentDocuments {
     private var documents: [JSONObject] = []
     private var oldest = 0
 
-    /// Comparing smaller ones costs more than it saves.
+    /// Comparing smaller documents costs more than it saves.
     private static let leastBytes = 1 << 10
-    /// Larger ones are rare, and these outlive the ring's own bound.
+    /// Larger documents are rare, and these outlive the ring's own limit.
     private static let mostBytes = 64 << 10
-    /// The simulated head unit sends three to an app that registers.
+    /// The simulated head unit sends three to a registering app.
     private static let count = 8
 
-    /// The same document, in storage that holds nothing else alive.
+    /// The same document, in storage that keeps nothing else alive.
     mutating func detached(_ document: JSONObject) -> JSONObject {
         guard (Self.leastBytes...Self.mostBytes).contains(document.bytes.readableBytes) else {
             return document.detached()
@@ -87,16 +87,16 @@ struct RecentDocuments {
     }
 }
 
-/// What cannot be measured, as estimates on the high side.
+/// Sizes that cannot be measured, as estimates on the high side.
 private enum Footprint {
-    /// Header of an allocation and what malloc adds.
+    /// The header of an allocation and the overhead of malloc.
     static let allocation = 32
     /// A dozen BSON keys and values.
     static let document = 1024
     static let text = 128
     /// Texts of a problem with an RPC: path, what was found, what was expected, a hint.
     static let problem = 4 * 64
-    /// Of a `ByteBuffer`: its storage object.
+    /// The storage object of a `ByteBuffer`.
     static let buffer = 64
 }
 

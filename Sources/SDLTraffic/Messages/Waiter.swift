@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A wait that can be ended from anywhere, also before it begins: for the next entry of a ring, for a
-/// moment, or for whatever else wakes it. Serves one task.
+/// A wait that can be ended from any thread, even before it begins: for the next entry of a ring, a timeout,
+/// or any other wake-up. Serves one task.
 package final class Waiter: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Void, Never>?
@@ -12,7 +12,7 @@ package final class Waiter: Sendable {
 
     package init() {}
 
-    /// Ends the wait, or the next one when there is none.
+    /// Ends the wait, or the next one if none is in progress.
     package func wake() {
         let continuation = state.withLock { state in
             state.isWoken = state.continuation == nil
@@ -21,7 +21,7 @@ package final class Waiter: Sendable {
         continuation?.resume()
     }
 
-    /// Until `wake` is called or the task is cancelled.
+    /// Waits until `wake` is called or the task is cancelled.
     package func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -39,7 +39,7 @@ package final class Waiter: Sendable {
     }
 }
 
-/// The readers of a ring that wait for what it keeps next.
+/// The readers that wait for the next entry of a ring.
 package final class WaitingReaders: Sendable {
     private let waiters = Mutex<[ObjectIdentifier: Waiter]>([:])
 
@@ -47,7 +47,7 @@ package final class WaitingReaders: Sendable {
 
     package var count: Int { waiters.withLock { $0.count } }
 
-    /// Something is kept that was not there before.
+    /// Wakes the readers because the ring has something new.
     package func wake() {
         let waiters = waiters.withLock { waiters in
             defer { waiters = [:] }
@@ -58,8 +58,8 @@ package final class WaitingReaders: Sendable {
 
     /// Returns when there is something to read, the waiter is woken, or the task is cancelled.
     ///
-    /// - Parameter isThere: Whether there is something already; asked when nothing that comes can be
-    ///   missed any more.
+    /// - Parameter isThere: Whether there is something already; called after the waiter is registered, so
+    ///   that nothing is missed.
     package func wait(_ waiter: Waiter, unless isThere: () -> Bool) async {
         let id = ObjectIdentifier(waiter)
         waiters.withLock { $0[id] = waiter }

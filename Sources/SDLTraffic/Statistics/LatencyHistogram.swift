@@ -1,4 +1,4 @@
-/// How long answers took: a cumulative histogram with fixed bounds, as Prometheus has them. Kept by
+/// The latency of answers: a cumulative histogram with fixed bounds, as in Prometheus. Kept by
 /// `TrafficStatistics`, shown by the metrics.
 package struct LatencyHistogram: Hashable, Sendable {
     /// Upper bounds in nanoseconds: 1 ms to 10 s. Recorded head units answer within 0.5 to 400 ms;
@@ -7,7 +7,7 @@ package struct LatencyHistogram: Hashable, Sendable {
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000,
     ].map { $0 * 1_000_000 }
 
-    /// One per bound, then one for what is longer; not yet summed up.
+    /// One count per bound, then one for longer times; not yet cumulative.
     package private(set) var counts = [UInt64](repeating: 0, count: bounds.count + 1)
     package private(set) var count: UInt64 = 0
     /// Nanoseconds.

@@ -1,21 +1,21 @@
-/// How long answers took, as quantiles: every time is counted in one of some hundred ranges, so that
-/// memory does not grow with the number of answers. Kept by `TrafficStatistics` for each RPC.
+/// The latency of answers as quantiles: every time is counted in one of some hundred ranges, so that memory
+/// does not grow with the number of answers. Kept by `TrafficStatistics` for each RPC.
 ///
-/// Ranges are log-linear: 16 of equal width from each power of two to the next. A quantile is the
-/// middle of the range that the time in question fell into, so it is off by at most 1/32 (3.1 %) of
-/// that time, and by half a microsecond where that is more. Times of 18 minutes (2^40 ns) and more
-/// share the last range and are told as the longest one seen.
+/// Ranges are log-linear: 16 of equal width from each power of two to the next. A quantile is the middle of
+/// the range that contains the time in question, so it is off by at most 1/32 (3.1 %) of that time, or by
+/// half a microsecond where that is more. Times of 18 minutes (2^40 ns) and more share the last range and are
+/// reported as the longest one seen.
 package struct LatencyQuantiles: Hashable, Sendable {
-    /// Nanoseconds, as a power of two, below which times are not told apart: about a microsecond.
+    /// Nanoseconds, as a power of two, below which times are not distinguished: about a microsecond.
     static let unitBits = 10
     /// Ranges from one power of two to the next, as a power of two.
     static let stepBits = 4
-    /// Nanoseconds, as a power of two, from which times are only longer than the rest.
+    /// Nanoseconds, as a power of two, from which times fall into the last range.
     static let endBits = 40
-    /// How many ranges there are, the last one without an end.
+    /// The number of ranges, the last one without an end.
     static let maximumRanges = ((endBits - unitBits - stepBits + 1) << stepBits) + 1
 
-    /// Of the ranges `firstRange` and following; those around it are empty.
+    /// Counts of the ranges from `firstRange` on; those outside are empty.
     private var counts: [UInt64] = []
     private var firstRange = 0
     package private(set) var count: UInt64 = 0
@@ -26,7 +26,7 @@ package struct LatencyQuantiles: Hashable, Sendable {
 
     package init() {}
 
-    /// - Parameter nanoseconds: From request to response; what is negative counts as 0.
+    /// - Parameter nanoseconds: From request to response; a negative value counts as 0.
     package mutating func add(_ nanoseconds: Int64) {
         let time = max(0, nanoseconds)
         let range = Self.range(of: time)
@@ -38,9 +38,9 @@ package struct LatencyQuantiles: Hashable, Sendable {
         minimum = min(minimum, time)
     }
 
-    /// The time that so many percent of the answers took at most, in nanoseconds; nil without answers.
+    /// The time within which this percentage of the answers came, in nanoseconds; nil without answers.
     ///
-    /// - Parameter percent: 0 to 100; the nearest rank is taken, so that it is always a time that was
+    /// - Parameter percent: 0 to 100; uses the nearest rank, so that the result is always a time that was
     ///   seen, within the error stated above.
     package func quantile(percent: UInt64) -> Int64? {
         guard count > 0 else { return nil }
@@ -57,7 +57,7 @@ package struct LatencyQuantiles: Hashable, Sendable {
         return maximum
     }
 
-    /// Ranges there is memory for.
+    /// Ranges for which there is memory.
     var rangesKept: Int { counts.count }
 
     // MARK: Ranges
@@ -70,7 +70,7 @@ package struct LatencyQuantiles: Hashable, Sendable {
         return (shift << stepBits) + Int(units >> shift)
     }
 
-    /// In nanoseconds; of the last range, which has none, more than any time.
+    /// In nanoseconds; for the last range, which has no middle, more than any time.
     private static func middle(of range: Int) -> Int64 {
         guard range < maximumRanges - 1 else { return .max }
         let shift = max(0, (range >> stepBits) - 1)
@@ -78,7 +78,7 @@ package struct LatencyQuantiles: Hashable, Sendable {
         return (units << unitBits) + (1 << (unitBits + shift - 1))
     }
 
-    /// Grows by whole octaves, so that answers of about the same time cost no memory each.
+    /// Grows by whole octaves, so that answers with similar times share the memory.
     private mutating func makeRoom(for range: Int) {
         let step = 1 << Self.stepBits
         let first = range / step * step

@@ -2,8 +2,8 @@ package import RelayCore
 package import SDLProtocol
 import Synchronization
 
-/// Counts what passes since the start, bounded whatever peers send; readable from anywhere at the
-/// price of a lock and a copy. A consumer of decoded traffic, read by the control API.
+/// Counts the traffic since the start, bounded whatever peers send; readable from any thread at the cost of a
+/// lock and a copy. A consumer of decoded traffic, read by the control API.
 package final class TrafficStatistics: TrafficConsumer {
     /// When counting began.
     package let since: WallTime
@@ -24,9 +24,9 @@ package final class TrafficStatistics: TrafficConsumer {
 
 extension TrafficStatistics {
     package struct Counts: Sendable {
-        /// One service of the apps of one name, one way.
+        /// One service of the apps of one name, in one direction.
         package struct Lane: Hashable, Sendable {
-            /// Names, not connections: numbers would grow with every reconnect.
+            /// Names, not connections: the number of connections would grow with every reconnect.
             package var app: String
             package var service: ServiceType
             package var direction: Direction
@@ -43,7 +43,7 @@ extension TrafficStatistics {
             package var requests: UInt64 = 0
             package var responses: UInt64 = 0
             package var notifications: UInt64 = 0
-            /// Responses that say it was not carried out.
+            /// Responses that report a failure.
             package var failed: UInt64 = 0
             package var latency = LatencyQuantiles()
         }
@@ -52,22 +52,22 @@ extension TrafficStatistics {
         package struct Function: Hashable, Sendable {
             /// Whether its answer waits for a person.
             package var waitsForPeople: Bool
-            /// By everybody.
+            /// The usage by all apps.
             package var usage = Usage()
-            /// By the apps of one name.
+            /// The usage by the apps of each name.
             package var apps: [String: Usage] = [:]
             package var results: [String: UInt64] = [:]
         }
 
-        /// Whose requests, and whether their answer waits for a person: Alert's for the driver's
-        /// finger, Show's only for the head unit. One histogram of both would tell nothing.
+        /// The requester, and whether the answer waits for a person: Alert waits for the driver's finger,
+        /// Show only for the head unit. A single histogram of both would be meaningless.
         package struct LatencyKind: Hashable, Sendable {
             package var requester: Direction
             package var waitsForPeople: Bool
         }
 
         package internal(set) var lanes: [Lane: Amount] = [:]
-        /// By name of the specification.
+        /// By name in the specification.
         package internal(set) var functions: [String: Function] = [:]
         package internal(set) var latency: [LatencyKind: LatencyHistogram] = [:]
         /// Frames by reason.
@@ -75,24 +75,24 @@ extension TrafficStatistics {
         package internal(set) var unanswered: UInt64 = 0
         /// Frames that observers never saw.
         package internal(set) var unseenFrames: UInt64 = 0
-        /// Pairs of app and function.
+        /// The number of pairs of app and function.
         var pairs = 0
         var names: Set<String> = []
         var results: Set<String> = []
 
         /// Apps that have not registered, or not yet.
         static let unregistered = "unregistered"
-        /// What relayd says itself in the place of apps and the head unit, and the answers to it.
+        /// relayd's own messages in the place of apps and the head unit, and the answers to them.
         static let relayd = "relayd"
-        /// What there are too many of, or what no specification has.
+        /// Names beyond the limits, or not in any specification.
         static let other = "other"
-        /// Names of apps told apart. A bench has under ten; each is ten series of a metric.
+        /// Maximum distinct names of apps. A bench has under ten; each is ten series of a metric.
         static let maximumNames = 32
-        /// Pairs of app and function told apart; further ones count for `other`. A bench with ten apps
-        /// of twenty RPCs has 200, each of about half a KB; the most memory a pair can take, with answers
-        /// of all times there are, is 4 KB.
+        /// Maximum distinct pairs of app and function; further ones count for `other`. A bench with ten apps
+        /// of twenty RPCs has 200, each of about half a KB; the most memory that a pair can take, with
+        /// answers of all possible times, is 4 KB.
         static let maximumPairs = 512
-        /// Result codes told apart; the specification has 36 (MOBILE_API, enum "Result").
+        /// Maximum distinct result codes; the specification has 36 (MOBILE_API, enum "Result").
         static let maximumResults = 64
     }
 }
@@ -133,7 +133,7 @@ extension TrafficStatistics.Counts {
         var code: String?
         if let outcome = rpc.outcome { code = result(outcome.resultCode) }
         let mayTellApart = pairs < Self.maximumPairs
-        // In place: a copy of what is in there would cost an allocation each time.
+        // In place: a copy would cost an allocation each time.
         pairs += functions[name, default: Function(waitsForPeople: waitsForPeople)].count(
             rpc, of: app, result: code, mayTellApart: mayTellApart)
         guard let latency = rpc.latency, let request = rpc.request else { return }
@@ -141,8 +141,8 @@ extension TrafficStatistics.Counts {
         self.latency[kind, default: LatencyHistogram()].add(latency)
     }
 
-    /// A head unit may say anything; a word of the specification's form is kept, as long as there
-    /// are not too many of them.
+    /// A head unit may send anything; a word of the specification's form is kept, as long as there are not
+    /// too many of them.
     private mutating func result(_ code: String) -> String {
         let isWord =
             !code.isEmpty && code.utf8.count <= 40
@@ -162,7 +162,7 @@ extension TrafficStatistics.Counts {
 }
 
 extension TrafficStatistics.Counts.Function {
-    /// - Returns: How many pairs of app and function there are more than before.
+    /// - Returns: The number of new pairs of app and function.
     fileprivate mutating func count(
         _ rpc: RPCEntry, of app: String, result: String?, mayTellApart: Bool
     ) -> Int {

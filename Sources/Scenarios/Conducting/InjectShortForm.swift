@@ -1,8 +1,8 @@
 package import ControlAPI
 import SDLProtocol
 
-/// What benches need often, as the notifications that a head unit sends then. For `relayctl inject` and for
-/// the steps of scenarios.
+/// Short forms of what benches often need, expanded to the notifications a head unit sends. For `relayctl
+/// inject` and for the steps of scenarios.
 package enum InjectShortForm {
     /// One notification.
     package struct Words: Sendable, Equatable {
@@ -14,7 +14,7 @@ package enum InjectShortForm {
         }
     }
 
-    /// What was found, and what the form takes.
+    /// Says what was found, and what the form accepts.
     package struct Mistake: Error, Sendable, Equatable {
         package let message: String
 
@@ -113,7 +113,7 @@ package enum InjectShortForm {
         ]
     }
 
-    /// The command of the app that is spoken so.
+    /// The notification for the app's voice command with this text.
     package static func voice(_ text: String, _ commands: [CommandReport]) throws(Mistake)
         -> [Words]
     {

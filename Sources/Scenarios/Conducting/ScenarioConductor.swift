@@ -1,17 +1,17 @@
 package import ControlAPI
 package import NIOCore
 
-/// Runs one scenario to its end: is told of messages, has its bench do what `ScenarioRun` asks for, keeps the
-/// time, and takes back what was added. relayctl has one for each file, relayd for each run that is asked for
-/// by its API.
+/// Runs one scenario to its end: receives messages, makes its bench do what `ScenarioRun` asks for, keeps the
+/// time, and undoes what was added. relayctl has one for each file, relayd one for each run requested through
+/// its API.
 package struct ScenarioConductor: Sendable {
-    /// Whom to tell what happens, from the task that runs.
+    /// Callbacks that report progress, called from the running task.
     package struct Progress: Sendable {
-        /// Now it sees what passes.
+        /// The run sees the traffic from now on.
         package var begins: @Sendable () -> Void
-        /// A step that waits for something.
+        /// A step is waiting for something.
         package var isAt: @Sendable (ScenarioResult.Step) -> Void
-        /// Steps that are over, in their order.
+        /// Steps are over, in their order.
         package var over: @Sendable ([ScenarioResult.Step]) -> Void
 
         package init(
@@ -27,7 +27,7 @@ package struct ScenarioConductor: Sendable {
         case messages([ScenarioMessage])
         case reply(Int, ScenarioReply)
         case tick
-        /// Nothing can be waited for any more, and why.
+        /// The run has to stop, and why.
         case stopped(String)
     }
 
@@ -40,13 +40,13 @@ package struct ScenarioConductor: Sendable {
     private let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
 
-    /// How long requests that are open at the end are waited for.
+    /// How long to wait for requests that are open at the end.
     static let patience = TimeAmount.seconds(15)
 
     /// - Parameters:
-    ///   - values: Of variables that whoever runs it has chosen.
-    ///   - timers: Keeps the time.
-    ///   - executor: Where the bench is asked; nil for where tasks usually run.
+    ///   - values: Values of variables chosen for this run.
+    ///   - timers: Runs the timers.
+    ///   - executor: Where the bench is called; nil for the default executor.
     package init(
         _ scenario: Scenario, values: [String: AnyJSON], on bench: any ScenarioBench,
         mayHarmOthers: Bool, timers: any EventLoop, executor: (any TaskExecutor)? = nil,
@@ -62,17 +62,18 @@ package struct ScenarioConductor: Sendable {
 
     // MARK: From anywhere
 
-    /// Messages that have passed, all of them and in their order. May be called before it runs.
+    /// Takes messages that have passed; the caller has to give all of them, in their order. May be called
+    /// before `run`.
     package func tell(_ messages: [ScenarioMessage]) { continuation.yield(.messages(messages)) }
 
-    /// Nothing can be waited for any more, or somebody has had enough.
+    /// Stops the run: no more messages can arrive, or somebody wants it to end.
     package func stop(_ reason: String) { continuation.yield(.stopped(reason)) }
 
     // MARK: Running
 
-    /// Returns when what was added is taken back. Runs once.
+    /// Returns when everything that was added has been undone. Runs once.
     ///
-    /// - Parameter file: What it is called in the result.
+    /// - Parameter file: Name of the file in the result.
     package func run(file: String) async -> ScenarioResult {
         var run = ScenarioRun(scenario, values: values)
         await follow(&run)
@@ -88,9 +89,9 @@ package struct ScenarioConductor: Sendable {
 
     private func follow(_ run: inout ScenarioRun) async {
         let start = timers.now
-        // One after the other: rules act in the order in which they are added.
+        // One after the other: rules apply in the order in which they are added.
         let (requests, asking) = AsyncStream.makeStream(of: ScenarioRequest.self)
-        // Not a child: a request that is never answered is not waited for.
+        // Not a child task: a request that is never answered is not waited for.
         let worker = Task(executorPreference: executor) { [performer, continuation] in
             for await request in requests {
                 continuation.yield(.reply(request.id, await performer.perform(request.action)))
@@ -102,7 +103,7 @@ package struct ScenarioConductor: Sendable {
         }
         var alarm: Scheduled<Void>?
         defer { alarm?.cancel() }
-        /// Wakes this up when time alone makes a difference.
+        /// Wakes this loop when only time has passed.
         func wake(at deadline: NIODeadline) {
             alarm?.cancel()
             alarm = timers.scheduleTask(deadline: deadline) { [continuation] in
@@ -140,10 +141,10 @@ package struct ScenarioConductor: Sendable {
     }
 }
 
-/// Tells each step once when it is waited for, and once when it is over.
+/// Reports each step once when it starts waiting, and once when it is over.
 private struct ProgressTeller {
     private let progress: ScenarioConductor.Progress?
-    /// Steps that were told as over, and the number of the one that was told as being taken.
+    /// Number of steps reported as over, and the number of the step reported as waiting.
     private var told = 0
     private var taken = 0
 

@@ -2,16 +2,16 @@ import ControlAPI
 import MessageFilters
 import SDLProtocol
 
-/// Does what a scenario asks for, one thing after the other, and takes back at the end what it has added. Used
-/// by `ScenarioConductor`.
+/// Performs the requests of a scenario, one after the other, and at the end undoes what it has added. Used by
+/// `ScenarioConductor`.
 actor ScenarioPerformer {
     private let bench: any ScenarioBench
     private let mayHarmOthers: Bool
-    /// Where the bench is asked; nil for where tasks usually run.
+    /// Where the bench is called; nil for the default executor.
     private let executor: (any TaskExecutor)?
-    /// Names of apps that relayd is because of this run.
+    /// Names of the apps that relayd plays for this run.
     private var ownApps: [String] = []
-    /// What waits for a head unit, which may take its time.
+    /// The request that waits for a head unit, which may take long.
     private var waiting: Task<ScenarioReply, Never>?
     private var hasGivenUp = false
 
@@ -32,7 +32,7 @@ actor ScenarioPerformer {
         }
     }
 
-    /// The scenario is over: nobody waits for a head unit any more.
+    /// Called when the scenario is over: nobody waits for a head unit any more.
     func giveUp() {
         hasGivenUp = true
         waiting?.cancel()
@@ -94,7 +94,7 @@ actor ScenarioPerformer {
         return last
     }
 
-    /// What is said for these words of a step.
+    /// The notifications for the words of a step.
     private func notifications(
         _ text: String, _ parameters: AnyJSON?, _ app: Int
     ) async throws(ScenarioBenchError) -> [InjectShortForm.Words] {
@@ -122,7 +122,7 @@ actor ScenarioPerformer {
         }
     }
 
-    /// Separated by spaces; what is in quotes is one word.
+    /// Splits the text at spaces; quoted text is one word.
     static func words(_ text: String) -> [String] {
         var words: [String] = []
         var word: String?
@@ -169,7 +169,7 @@ actor ScenarioPerformer {
 
     // MARK: Apps
 
-    /// By the number of its connection, or its name.
+    /// Finds an app by the number of its connection, or by its name.
     private func find(_ target: ScenarioTarget) async throws(ScenarioBenchError) -> Int {
         if let connection = target.connection { return connection }
         let pattern = TextPattern(typed: target.pattern)
@@ -188,7 +188,7 @@ actor ScenarioPerformer {
         return app.id
     }
 
-    /// Names that are listed.
+    /// Maximum number of names listed.
     private static let listed = 10
 
     private static func list(_ apps: [AppStatus]) -> String {
@@ -213,9 +213,9 @@ actor ScenarioPerformer {
         }
     }
 
-    /// Takes back what the run has added.
+    /// Undoes what the run has added.
     ///
-    /// - Returns: Why something is left, for people.
+    /// - Returns: Why something could not be undone, for people.
     func cleanUp(faults: Set<Int>) async -> String? {
         var problem: String?
         for rule in faults.sorted() {

@@ -1,7 +1,7 @@
 import ControlAPI
 import YAML
 
-// What people have written, as values and for messages.
+// What people have written, as values and as text for messages.
 
 extension YAMLNode {
     /// What was found, for a message.
@@ -28,7 +28,7 @@ extension YAMLNode.Scalar {
         return tag
     }
 
-    /// The value that it has in JSON: by YAML's rules for what has no quotes.
+    /// Its value in JSON; unquoted text follows YAML's rules.
     var value: AnyJSON {
         guard isPlain else { return .string(text) }
         if isNothing { return .null }

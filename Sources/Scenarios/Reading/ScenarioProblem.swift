@@ -1,6 +1,6 @@
 package import YAML
 
-/// One thing that is wrong with a scenario: where, and what to do.
+/// One problem with a scenario: where, and what to do.
 package struct ScenarioProblem: Sendable, Equatable {
     /// Nil for the file as a whole.
     package var place: YAMLPlace?
@@ -13,14 +13,14 @@ package struct ScenarioProblem: Sendable, Equatable {
         (self.place, self.path, self.text) = (place, path, text)
     }
 
-    /// The way compilers write it.
+    /// The problem as a line in the format of compilers.
     package func line(file: String) -> String {
         let place = place.map { ":\($0.line):\($0.column)" } ?? ""
         return "\(file)\(place): \(path.isEmpty ? "" : "\(path): ")\(text)"
     }
 }
 
-/// Everything that is wrong with a scenario, in the order it was written.
+/// All problems of a scenario, in the order it was written.
 package struct ScenarioErrors: Error, Sendable, Equatable {
     package var problems: [ScenarioProblem]
 }

@@ -1,7 +1,7 @@
 import ControlAPI
 import YAML
 
-// What a message has to be like, and what is kept of it.
+// The checks of a message, and what is captured from it.
 
 extension ScenarioReader {
     mutating func checks(_ section: ScenarioSection) -> [ScenarioCheck] {
@@ -75,7 +75,7 @@ extension ScenarioReader {
         return tests
     }
 
-    /// Whether a mapping says what a value has to be like, and is not a struct.
+    /// Whether a mapping is a test of a value, and not a struct.
     private func isTest(_ pairs: [YAMLNode.Pair]) -> Bool {
         !pairs.isEmpty
             && pairs.allSatisfy { pair in

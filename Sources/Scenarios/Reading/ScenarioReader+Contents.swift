@@ -123,7 +123,7 @@ extension ScenarioReader {
         return name.text
     }
 
-    /// Refuses what relayd would refuse, whatever the head unit.
+    /// Refuses rules that relayd would refuse with any head unit.
     private mutating func checkFault(
         _ filter: String, _ action: String, _ place: YAMLPlace, _ path: String
     ) {
@@ -193,7 +193,8 @@ extension ScenarioReader {
 }
 
 extension Scenario.Answer {
-    /// The fault rule that answers, or takes the head unit's answer away.
+    /// The action of the fault rule that answers the request, or drops it so that the run can
+    /// answer.
     func action(result: String, info: String?) -> String {
         guard parameters == nil else { return "drop count 1" }
         let words = info.map { " " + $0.inQuotes } ?? ""

@@ -1,7 +1,7 @@
 import DidYouMean
 import YAML
 
-// The steps of a scenario. Variables and names of faults are known from the step on that makes them.
+// The steps of a scenario. Variables and names of faults are known from the step that defines them.
 
 extension ScenarioReader {
     static let verbs = [
@@ -9,7 +9,7 @@ extension ScenarioReader {
         "disconnect", "pause", "repeat",
     ]
 
-    /// The keys that go with a verb.
+    /// The keys allowed with a verb.
     private static let options: [String: [String]] = [
         "wait": ["within", "check", "capture"],
         "expect": ["within", "check", "capture"],
@@ -64,7 +64,7 @@ extension ScenarioReader {
                 "found \(node.shown); expected a step, such as wait: rpc:Show")
             return nil
         }
-        // The first key that is a verb says which other keys there are.
+        // The first key that is a verb determines which other keys are allowed.
         let names = pairs.compactMap { pair -> String? in
             if case .scalar(let key) = pair.key { key.text } else { nil }
         }
@@ -96,7 +96,7 @@ extension ScenarioReader {
             number: number, place: place, title: title, app: app, content: content)
     }
 
-    /// The role that the step is about; of several the one that is named.
+    /// The role the step is about; if there are several, the one that is named.
     private mutating func app(_ section: ScenarioSection, _ verb: String) -> String? {
         if let named = section.text("app", expected: "an app of apps:", &problems) {
             guard roles.contains(named.text) else {

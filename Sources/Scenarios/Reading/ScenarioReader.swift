@@ -1,14 +1,14 @@
 package import ControlAPI
 import YAML
 
-/// Reads a scenario: every key is looked up, every value is read, and everything that is wrong is told in
-/// this one pass. `relayctl run` and `relayctl scenario check FILE` call it.
+/// Reads a scenario: every key is looked up, every value is read, and all problems are reported in one
+/// pass. `relayctl run` and `relayctl scenario check FILE` call it.
 package struct ScenarioReader {
     var problems = ScenarioProblems()
-    /// Variables that have a value by the step that is read.
+    /// Variables that have a value at the step being read.
     var variables: Set<String> = []
     var roles: [String] = []
-    /// Faults that have a name by the step that is read.
+    /// Faults that have a name at the step being read.
     var faults: Set<String> = []
     var stepCount = 0
 
@@ -37,7 +37,7 @@ package struct ScenarioReader {
         return scenario
     }
 
-    /// The value that somebody gives a variable on a command line: a number, true, false, or text.
+    /// The value given to a variable on a command line: a number, true, false, or text.
     package static func value(_ text: String) -> AnyJSON {
         YAMLNode.Scalar(
             text: text, isPlain: true, tag: nil, place: YAMLPlace(line: 1, column: 1)

@@ -2,14 +2,14 @@ import ControlAPI
 import DidYouMean
 import YAML
 
-/// A mapping of the file: its keys are taken one after the other, and those that nobody takes are told.
+/// A mapping of the file. Keys that are unknown or given twice are reported.
 struct ScenarioSection {
     let path: String
     let place: YAMLPlace
     private let known: [String]
     private var members: [(name: String, key: YAMLPlace, value: YAMLNode)] = []
 
-    /// - Parameter known: Keys that there are.
+    /// - Parameter known: The allowed keys; empty for any.
     init(
         _ pairs: [YAMLNode.Pair], at place: YAMLPlace, _ path: String, known: [String],
         _ problems: inout ScenarioProblems
@@ -65,8 +65,8 @@ struct ScenarioSection {
 
     // MARK: Values
 
-    /// Text, also a number or a word as it was written; nil when it is not given or is something else,
-    /// which is told then.
+    /// Text, or a number or word as it was written; nil if it is missing, or is something else, which
+    /// is reported.
     func text(
         _ name: String, expected: String, _ problems: inout ScenarioProblems,
         limit: Int = ScenarioLimits.textScalars
@@ -88,7 +88,7 @@ struct ScenarioSection {
     }
 }
 
-/// Problems in the order they are found, as many as anybody reads.
+/// Problems in the order they are found, up to as many as anybody reads.
 struct ScenarioProblems {
     private(set) var all: [ScenarioProblem] = []
 

@@ -4,7 +4,7 @@ import SDLProtocol
 /// The results of scenarios as JUnit XML, as build servers read it: a test suite for each file, a test case
 /// for each step.
 package enum JUnitReport {
-    /// Characters of one text: a build server shows no more.
+    /// Maximum characters of one text: a build server shows no more.
     private static let textLimit = 20_000
 
     package static func xml(_ results: [ScenarioResult]) -> String {
@@ -87,7 +87,7 @@ package enum JUnitReport {
     }
 
     private static func attribute(_ name: String, _ value: String) -> String {
-        // A line end would become a space; characters of markup and control are told as what they are.
+        // Line ends would become spaces; markup and control characters are escaped.
         " \(name)=\"\(escaped(value.split(whereSeparator: \.isNewline).joined(separator: " ")))\""
     }
 
@@ -98,8 +98,8 @@ package enum JUnitReport {
         return " \(name)=\"\(milliseconds / 1000).\(zeros)\(rest)\""
     }
 
-    /// Text for XML 1.0: markup is escaped, and what the standard forbids ("Char") or nobody can see is shown
-    /// as `\u{…}`.
+    /// Text for XML 1.0: markup is escaped, and characters that are invisible or that the standard forbids
+    /// ("Char") are shown as `\u{…}`.
     static func escaped(_ text: String) -> String {
         var xml = ""
         var count = 0

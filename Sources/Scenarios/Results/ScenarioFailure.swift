@@ -1,4 +1,4 @@
-/// Why a step has not done what it should: what was expected, and what came.
+/// Why a step has failed: what was expected, and what came instead.
 package struct ScenarioFailure: Sendable, Equatable {
     /// In one sentence.
     package var summary: String

@@ -1,10 +1,10 @@
 package import ControlAPI
 import YAML
 
-// Results and problems as the control API tells them.
+// Results and problems in the form of the control API.
 
 extension ScenarioStepReport {
-    /// - Parameter outcome: While the scenario runs, instead of what there is of it so far.
+    /// - Parameter outcome: The outcome to show while the scenario runs, instead of the one so far.
     package init(_ step: ScenarioResult.Step, outcome: String? = nil) {
         self.init(
             number: step.number, line: step.line, words: step.words,

@@ -1,23 +1,23 @@
 package import ControlAPI
 
-/// What came of a scenario: for people, JSON and JUnit.
+/// The result of a scenario: for people, JSON and JUnit.
 package struct ScenarioResult: Sendable, Equatable {
     package enum Outcome: String, Sendable, Equatable {
         case passed
-        /// A step has not done what it should.
+        /// A step has failed.
         case failed
         /// The scenario or the bench could not be used.
         case unusable
     }
 
-    /// One step of the scenario; what is repeated counts as one.
+    /// One step of the scenario; a repetition counts as one.
     package struct Step: Sendable, Equatable {
         package enum Outcome: String, Sendable, Equatable {
             case passed, failed, unusable, skipped
         }
 
         package var number: Int
-        /// In the file; 0 of none.
+        /// Line in the file; 0 if there is none.
         package var line: Int
         package var words: String
         package var outcome: Outcome
@@ -32,9 +32,9 @@ package struct ScenarioResult: Sendable, Equatable {
     package var time: Duration
     package var outcome: Outcome
     package var steps: [Step]
-    /// Why it could not be used, where no step says it.
+    /// Why it could not be used, if no step says so.
     package var problem: String?
-    /// The recording that was made of it.
+    /// The recording made of the run.
     package var recording: String?
 
     package init(
@@ -45,7 +45,7 @@ package struct ScenarioResult: Sendable, Equatable {
         (self.outcome, self.steps, self.problem) = (outcome, steps, problem)
     }
 
-    /// Of a file that is no scenario.
+    /// The result for a file that is not a scenario.
     package init(file: String, problem: String) {
         self.init(
             file: file, name: file, time: .zero, outcome: .unusable, steps: [], problem: problem)
@@ -53,8 +53,8 @@ package struct ScenarioResult: Sendable, Equatable {
 }
 
 extension ScenarioResult.Outcome {
-    /// The exit code of several scenarios: 2 when one could not be used, as nobody knows what it would have
-    /// shown; else 1 when one has failed.
+    /// The exit code of several scenarios: 2 if one could not be used, as its result is unknown; else 1 if
+    /// one has failed.
     package static func exitCode(_ outcomes: [ScenarioResult.Outcome]) -> Int32 {
         if outcomes.contains(.unusable) { return 2 }
         return outcomes.contains(.failed) ? 1 : 0
@@ -62,7 +62,7 @@ extension ScenarioResult.Outcome {
 }
 
 extension Duration {
-    /// Seconds with milliseconds.
+    /// The duration in seconds, with milliseconds.
     package var asSeconds: Double {
         Double(components.seconds)
             + Double(components.attoseconds / 1_000_000_000_000_000) / 1000

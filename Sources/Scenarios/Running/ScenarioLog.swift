@@ -1,24 +1,24 @@
-/// The messages of a run in their order, from the one that the next step looks at on, and a few before it.
+/// The messages of a run in their order: those not examined by a step yet, and a few before them.
 struct ScenarioLog: Sendable {
     private var messages: [ScenarioMessage] = []
-    /// Of `messages`: what no step has looked at begins here.
+    /// Index in `messages` of the first message not examined by a step yet.
     private var next = 0
-    /// Where to go on when a step has only looked.
+    /// Where to continue after a step that only looked ahead.
     private var held: Int?
 
-    /// Messages before the next one that are kept.
+    /// Number of messages kept before the next one.
     private static let kept = 16
-    /// Messages that are thrown away together.
+    /// Number of messages discarded at once.
     private static let batch = 256
 
-    /// False when too many wait to be looked at.
+    /// Returns false if too many messages are waiting to be examined.
     mutating func append(_ message: ScenarioMessage) -> Bool {
         guard messages.count - (held ?? next) < ScenarioLimits.messages else { return false }
         messages.append(message)
         return true
     }
 
-    /// The next message; it has been looked at then.
+    /// Takes the next message, which then counts as examined.
     mutating func pop() -> ScenarioMessage? {
         guard next < messages.count else { return nil }
         defer {
@@ -31,19 +31,19 @@ struct ScenarioLog: Sendable {
         return messages[next]
     }
 
-    /// Goes on with what comes from now on, until `release`.
+    /// Continues with new messages only, until `release`.
     mutating func hold() {
         held = next
         next = messages.count
     }
 
-    /// Goes on where it was before `hold`.
+    /// Continues where it was before `hold`.
     mutating func release() {
         next = held ?? next
         held = nil
     }
 
-    /// Goes on behind this message, if it is not behind it already.
+    /// Continues after this message, unless it is past it already.
     mutating func skip(through number: Int) {
         while next < messages.count, messages[next].number <= number { _ = pop() }
     }

@@ -3,7 +3,7 @@ package import MessageFilters
 import NIOCore
 package import SDLProtocol
 
-/// A message of relayd's stream, or of a recording, as a scenario looks at it: the JSON object of the
+/// A message of relayd's stream, or of a recording, as a scenario sees it: the JSON object of the
 /// control API (`Message` in API.md).
 package struct ScenarioMessage: Sendable {
     private let line: JSONObject
@@ -13,14 +13,14 @@ package struct ScenarioMessage: Sendable {
     package let app: Int?
     package let appName: String?
     package let function: String?
-    /// nil when nobody sent it.
+    /// nil if nobody sent it.
     package let isFromApp: Bool?
     package let correlationID: Int?
     package let fate: String?
     package let faultRule: Int?
     package let event: String?
 
-    /// - Returns: Nil for what is no message: a note, advice.
+    /// - Returns: Nil for anything but a message: a note, advice.
     package init?(_ line: JSONObject) {
         guard let number = line.integer("n"), let kind = line.string("kind") else { return nil }
         self.line = line
@@ -36,8 +36,9 @@ package struct ScenarioMessage: Sendable {
         event = line.string("event")
     }
 
-    /// What an app or the head unit has said, and the other side has got or would have got. What relayd
-    /// says and hears for itself is no part of the dialogue, but its answers in the head unit's place are.
+    /// Whether an app or the head unit has sent it, and the other side has got or would have got it. What
+    /// relayd sends and receives for itself is not part of the dialogue, but its answers in place of the
+    /// head unit are.
     package var isOfDialogue: Bool {
         switch fate {
         case "to_relay", "replaced": false
@@ -46,20 +47,21 @@ package struct ScenarioMessage: Sendable {
         }
     }
 
-    /// A request of an app that a fault rule did not let through: what else can be answered.
+    /// Whether it is a request of an app that a fault rule has stopped, so that it can be answered
+    /// differently.
     package var isStoppedRequest: Bool {
         kind == "dropped" && isFromApp == true && correlationID != nil
     }
 
     package var parameters: JSONObject? { line.object("params") }
 
-    /// Parameters, and the message itself, as values.
+    /// The parameters, or the message itself, as a value.
     package func root(ofMessage: Bool) -> AnyJSON {
         if ofMessage { return AnyJSON(line) }
         return parameters.map { AnyJSON($0) } ?? .object([:])
     }
 
-    /// The line of the log, or what there is of it: for people.
+    /// The log line, or as much as there is of it: for people.
     package var words: String {
         let text =
             line.string("message")
@@ -77,7 +79,7 @@ extension ScenarioMessage: FilterSubject {
     package func holds(_ term: FilterTerm) -> Bool? {
         switch term {
         case .ok:
-            // The outcome of a request is its answer's.
+            // The outcome of a request is that of its response.
             if kind == "request" || isStoppedRequest { return nil }
             return line.string("priority").map { $0 != "warning" && $0 != "error" } ?? true
         case .app(let pattern, let connection):

@@ -1,16 +1,17 @@
 import ControlAPI
 import MessageFilters
 
-// Requests that the scenario answers: prepared before the app asks, judged when it has.
+// Requests that the scenario answers: prepared before the app asks, and checked when it has asked.
 
 extension ScenarioRun {
-    /// Rules for `answer` steps that are still to come: an app may ask before they are reached. Only behind
-    /// steps that wait, and not for what one of these waits for itself.
+    /// Prepares rules for `answer` steps that are still to come: an app may ask before they are reached.
+    /// Looks only past steps that wait, and stops at an answer to an RPC that one of these may be
+    /// waiting for itself.
     mutating func prepareAhead() {
         guard let block = blocks.last else { return }
         var taken: Set<String> = []
         for step in block.steps.dropFirst(block.index).prefix(Self.preparedAhead) {
-            // A variable may get its value only by then.
+            // A variable may not have its value before that step.
             do throws(ScenarioTextError) {
                 switch step.content {
                 case .wait(let wanted), .expect(let wanted):
@@ -64,7 +65,7 @@ extension ScenarioRun {
             for: .prepare(step: step.number))
     }
 
-    /// A rule has stopped the request: it is judged, and answered if the rule has not.
+    /// Called when a rule has stopped the request: checks it, and answers it if the rule has not.
     mutating func answer(_ message: ScenarioMessage, _ wait: ScenarioWait) {
         guard let step = current, case .answer(let answer) = step.content else { return }
         do throws(ScenarioTextError) {
@@ -90,7 +91,8 @@ extension ScenarioRun {
             if case .object(let more) = parameters { members.merge(more) { $1 } }
             accept(message, wait)
             guard outcome == nil else { return }
-            // The next step may go on while this is said: it is said before whatever is asked later.
+            // The next step may begin while this is sent: it is sent before anything requested
+            // later.
             ask(
                 .respond(
                     app: app, rpc: rpc, correlationID: correlation, parameters: .object(members)),
@@ -100,7 +102,7 @@ extension ScenarioRun {
         }
     }
 
-    /// Result codes of what was done (MOBILE_API, "Result").
+    /// Result codes of requests that were done (MOBILE_API, "Result").
     private static let successes: Set<String> = [
         "SUCCESS", "WARNINGS", "RESUME_FAILED", "WRONG_LANGUAGE", "SAVED", "TRUNCATED_DATA",
         "UNSUPPORTED_RESOURCE",

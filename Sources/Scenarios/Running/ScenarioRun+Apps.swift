@@ -3,7 +3,7 @@ import MessageFilters
 // The apps of a scenario by their roles.
 
 extension ScenarioRun {
-    /// Whether the message is about the app of a role; of no role any is.
+    /// Whether the message is about the app of a role; always true without a role.
     func isOf(_ role: String?, _ message: ScenarioMessage) -> Bool {
         guard let role, let app = scenario.apps.first(where: { $0.role == role }) else {
             return true
@@ -11,7 +11,7 @@ extension ScenarioRun {
         guard let number = message.app else { return false }
         switch app.kind {
         case .connects("*"):
-            // Not those that have a role of their own.
+            // Not apps that have a role of their own.
             return !connections.contains { $0.key != role && $0.value == number }
         case .connects(let pattern):
             let term = FilterTerm.app(TextPattern(typed: pattern), connection: nil)
@@ -21,7 +21,7 @@ extension ScenarioRun {
         }
     }
 
-    /// The filter for the app of a role alone.
+    /// The filter, limited to the app of a role.
     func ofRole(_ role: String?, _ filter: String) -> String {
         guard let role, let app = scenario.apps.first(where: { $0.role == role }) else {
             return filter

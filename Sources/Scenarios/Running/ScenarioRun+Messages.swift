@@ -1,10 +1,11 @@
 import ControlAPI
 import MessageFilters
 
-// Which messages end a step, and what it means when none does.
+// Which messages end a step, and what it means if none does.
 
 extension ScenarioRun {
-    /// Looks at messages that no step has looked at. False when there is nothing more to look at now.
+    /// Examines the next message not yet examined by a step. False if there is nothing more to
+    /// examine now.
     mutating func look() -> Bool {
         if case .settling(let rpc, _) = state {
             guard let message = log.pop() else { return false }

@@ -1,7 +1,7 @@
 import ControlAPI
 import MessageFilters
 
-// How a step begins, and what its requests come to.
+// How a step begins, and what the replies to its requests mean.
 
 extension ScenarioRun {
     mutating func begin(_ step: Scenario.Step) throws(ScenarioTextError) {
@@ -92,7 +92,7 @@ extension ScenarioRun {
         guard items.count <= ScenarioLimits.times else {
             throw ScenarioTextError("repeat: expected at most \(ScenarioLimits.times) repetitions")
         }
-        // Nothing to be done for nothing: an app without soft buttons has none that can be pressed.
+        // An empty list needs no steps: an app without soft buttons has none to press.
         guard let first = items.first else { return complete() }
         if let variable { values[variable] = first }
         blocks.append(
@@ -140,7 +140,7 @@ extension ScenarioRun {
         return block.steps[block.index]
     }
 
-    /// The head unit's answer to what was sent.
+    /// Checks the head unit's answer to what was sent.
     private mutating func judge(_ success: Bool, _ code: String, _ parameters: AnyJSON) {
         guard let step = current, case .send(let said, let result, let answer) = step.content else {
             return

@@ -3,16 +3,16 @@ import MessageFilters
 import SDLProtocol
 import YAML
 
-/// Follows a scenario: is told what messages pass, what became of its requests and how time goes, and says
-/// what is to be done. A value without sockets or clocks; times are since the run began. Whoever holds it
-/// carries out `takeRequests()` after each event, calls `advance` at `nextDeadline`, and removes `faults`
-/// when `outcome` is there.
+/// Follows a scenario: receives messages, replies to its requests and the time, and says what to do next.
+/// A value without sockets or clocks; times are since the run began. Its owner carries out
+/// `takeRequests()` after each event, calls `advance` at `nextDeadline`, and removes `faults` once there
+/// is an `outcome`.
 package struct ScenarioRun: Sendable {
     package let scenario: Scenario
     package internal(set) var outcome: ScenarioResult.Outcome?
-    /// Fault rules of this run that are there.
+    /// Fault rules of this run that exist now.
     package internal(set) var faults: Set<Int> = []
-    /// Why the scenario could not be used, where no step says it.
+    /// Why the scenario could not be used, if no step says so.
     package internal(set) var problem: String?
 
     var values: [String: AnyJSON]
@@ -20,34 +20,34 @@ package struct ScenarioRun: Sendable {
     var connections: [String: Int] = [:]
     var namedFaults: [String: Int] = [:]
 
-    /// Messages that no step has looked at, and a few before them.
+    /// Messages that no step has examined yet, and a few before them.
     var log = ScenarioLog()
     /// Requests that a rule of this run has stopped, by the rule's number.
     var stopped: [Int: ScenarioMessage] = [:]
 
     var blocks: [Block]
     var state = State.ready
-    /// Apps that the scenario brings along have been asked for.
+    /// The apps that the scenario brings along have been requested.
     private var areAppsStarted = false
     var now = Duration.zero
     var results: [ScenarioResult.Step]
-    /// Of the step of the scenario that is being taken.
+    /// When the current step of the scenario began.
     var stepBegan = Duration.zero
     var stepsTaken = 0
 
     private var requests: [ScenarioRequest] = []
     private var lastRequest = 0
-    /// What each open request is for.
+    /// The purpose of each open request.
     var open: [Int: Purpose] = [:]
     /// Rules for `answer` steps that are still to come, by the number of the step.
     var prepared: [Int: Preparation] = [:]
 
-    /// Steps that are taken one after the other.
+    /// Steps that are run one after the other.
     struct Block: Sendable {
         var steps: [Scenario.Step]
         var index = 0
         var variable: String?
-        /// What is still to be repeated for.
+        /// The values still to repeat for.
         var rest: ArraySlice<AnyJSON> = []
         var count = 1
         var total = 1
@@ -55,7 +55,7 @@ package struct ScenarioRun: Sendable {
 
     enum Purpose: Sendable, Equatable {
         case start(role: String)
-        /// The current step waits for it.
+        /// The current step waits for the reply.
         case step
         case prepare(step: Int)
         case forget(rule: Int)
@@ -67,28 +67,29 @@ package struct ScenarioRun: Sendable {
     }
 
     enum State: Sendable {
-        /// Apps that are not there yet.
+        /// Roles of apps that have not started yet.
         case starting(Set<String>)
         case ready
         case waiting(ScenarioWait)
         /// A request of the current step is open.
         case asked
-        /// What was said to an app is looked for in the stream: what comes behind it may be its effect.
+        /// Waits until an RPC sent to an app shows up in the stream: messages after it may be its
+        /// effect.
         case settling(rpc: String, until: Duration)
         case pausing(until: Duration)
         case over
     }
 
-    /// How long a step waits that says nothing else.
+    /// How long a step waits by default.
     static let usualWait = Duration.seconds(30)
     static let usualExpectation = Duration.seconds(5)
     static let usualAnswer = Duration.seconds(10)
-    /// What was said is in the stream within milliseconds.
+    /// An RPC that was sent shows up in the stream within milliseconds.
     static let settling = Duration.seconds(2)
-    /// `answer` steps that are prepared ahead.
+    /// Number of steps searched for `answer` steps to prepare.
     static let preparedAhead = 16
 
-    /// - Parameter values: Of variables that whoever runs it has chosen.
+    /// - Parameter values: Values of variables chosen for this run.
     package init(_ scenario: Scenario, values: [String: AnyJSON] = [:]) {
         self.scenario = scenario
         self.values = scenario.variables.merging(values) { $1 }
@@ -102,8 +103,8 @@ package struct ScenarioRun: Sendable {
 
     // MARK: Events
 
-    /// Begins: with the faults in front of all other steps. Then the apps that the scenario brings along are
-    /// started; what they say first must not come before the faults and answers that are meant for it.
+    /// Begins with the faults that precede all other steps. Then the apps that the scenario brings along are
+    /// started; their first messages must not come before the faults and answers meant for them.
     package mutating func begin() { proceed() }
 
     private mutating func startApps() {
@@ -113,7 +114,7 @@ package struct ScenarioRun: Sendable {
         }
         guard !brought.isEmpty else { return }
         state = .starting(Set(brought.map(\.role)))
-        // Requests are carried out in their order.
+        // Requests are carried out in order.
         prepareAhead()
         for app in brought { ask(.start(app), for: .start(role: app.role)) }
     }
@@ -147,7 +148,7 @@ package struct ScenarioRun: Sendable {
     package mutating func receive(_ reply: ScenarioReply, to id: Int, at now: Duration) {
         self.now = max(now, self.now)
         guard let purpose = open.removeValue(forKey: id) else { return }
-        // Also when all is over: who cleans up has to know of it.
+        // Even when the run is over: the cleanup has to know of it.
         if case .faultAdded(let rule?) = reply { faults.insert(rule) }
         if case .forget(let rule) = purpose { faults.remove(rule) }
         guard outcome == nil else { return }
@@ -174,24 +175,24 @@ package struct ScenarioRun: Sendable {
         proceed()
     }
 
-    /// relayd cannot be asked any more, or somebody has had enough.
+    /// Stops the run: relayd is no longer available, or somebody wants it to end.
     package mutating func stop(_ reason: String) {
         guard outcome == nil else { return }
         fail(ScenarioFailure(reason), .unusable)
     }
 
-    // MARK: What is to be done
+    // MARK: Requests
 
-    /// In this order; each has to be answered.
+    /// The requests to carry out, in this order; each has to be answered.
     package mutating func takeRequests() -> [ScenarioRequest] {
         defer { requests = [] }
         return requests
     }
 
-    /// Whether there are requests that are not answered.
+    /// Whether there are unanswered requests.
     package var isWaitingForReplies: Bool { !open.isEmpty }
 
-    /// When `advance` has to be called, if nothing else happens.
+    /// When `advance` has to be called if nothing else happens.
     package var nextDeadline: Duration? {
         guard outcome == nil else { return nil }
         switch state {
@@ -207,10 +208,10 @@ package struct ScenarioRun: Sendable {
         requests.append(ScenarioRequest(id: lastRequest, action: action))
     }
 
-    /// The steps of the scenario, and what came of them so far.
+    /// The steps of the scenario, and their results so far.
     package var steps: [ScenarioResult.Step] { results }
 
-    /// The step of the scenario that is being taken; nil before the first and after the last.
+    /// The current step of the scenario; nil before the first and after the last.
     package var stepTaken: ScenarioResult.Step? {
         if case .starting = state { return nil }
         guard outcome == nil, let block = blocks.first, results.indices.contains(block.index) else {
@@ -219,7 +220,7 @@ package struct ScenarioRun: Sendable {
         return results[block.index]
     }
 
-    /// What came of it, once `outcome` is there.
+    /// The result, once there is an `outcome`.
     package func result(file: String) -> ScenarioResult {
         ScenarioResult(
             file: file, name: scenario.name, time: now, outcome: outcome ?? .unusable,
@@ -227,9 +228,9 @@ package struct ScenarioRun: Sendable {
             problem: problem)
     }
 
-    // MARK: Going on
+    // MARK: Running steps
 
-    /// Takes steps until there is something to wait for.
+    /// Runs steps until there is something to wait for.
     mutating func proceed() {
         while outcome == nil {
             switch state {
@@ -299,7 +300,7 @@ package struct ScenarioRun: Sendable {
         state = .over
     }
 
-    /// Writes down what came of the step of the scenario that is being taken.
+    /// Records the result of the current step of the scenario.
     private mutating func close(_ outcome: ScenarioResult.Step.Outcome, _ failure: ScenarioFailure?)
     {
         var isStarting = false
@@ -313,7 +314,7 @@ package struct ScenarioRun: Sendable {
         results[block.index].failure = failure
     }
 
-    /// In which step of which repetition, for messages.
+    /// The step and the repetition, for messages.
     private var repetition: String? {
         guard blocks.count > 1, let block = blocks.last, block.index < block.steps.count else {
             return nil

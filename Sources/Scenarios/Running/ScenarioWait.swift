@@ -5,11 +5,11 @@ struct ScenarioWait: Sendable {
     enum Kind: Sendable {
         /// The next message that the filter accepts.
         case next
-        /// Any that passes the checks as well.
+        /// Any message that also passes the checks.
         case any
-        /// None until the deadline.
+        /// No such message until the deadline.
         case none
-        /// The request that a prepared rule stops.
+        /// The request stopped by a prepared rule.
         case stopped
     }
 
@@ -20,13 +20,13 @@ struct ScenarioWait: Sendable {
     var deadline: Duration
     /// For messages.
     var words: String
-    /// The latest that the filter accepted and a check did not.
+    /// The latest message that the filter accepted but a check did not.
     var nearest: (message: ScenarioMessage, mismatches: [ScenarioMismatch])?
-    /// The latest messages that were something else.
+    /// The latest messages that did not match.
     var others: [ScenarioMessage] = []
     var otherCount = 0
 
-    /// Messages that a failure shows.
+    /// Number of messages shown in a failure.
     private static let shown = 5
 
     mutating func pass(_ message: ScenarioMessage) {

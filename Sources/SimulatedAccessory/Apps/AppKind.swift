@@ -1,16 +1,16 @@
-/// What an app is for, as its registration says; decides what it keeps when another app is chosen.
+/// What an app is for, as its registration says; decides what it keeps when the user picks another app.
 struct AppKind: Hashable, Sendable {
     var isMedia = false
     var isNavigation = false
     var isCommunication = false
     var isProjection = false
 
-    /// May be heard while another app is on the screen.
+    /// Can be heard while another app is on the screen.
     var isHeard: Bool { isMedia || isNavigation || isCommunication }
     /// May send video.
     var streamsVideo: Bool { isNavigation || isProjection }
 
-    /// Whether both want the same kind of place among what is heard: there is one of each.
+    /// Whether both claim the same kind of audio source: there is one of each.
     func sharesSound(with other: AppKind) -> Bool {
         isNavigation && other.isNavigation
             || isCommunication && other.isCommunication

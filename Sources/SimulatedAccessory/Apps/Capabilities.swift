@@ -1,7 +1,7 @@
 import SDLProtocol
 
-/// What the simulated head unit has to offer an app of some RPC version, in the words of MOBILE_API
-/// 8.0.0: texts, images, buttons, streaming, permissions.
+/// What the simulated head unit offers an app of a given RPC version, in the terms of MOBILE_API 8.0.0: texts,
+/// images, buttons, streaming, permissions.
 struct Capabilities {
     static let rpcVersion = SDLVersion(8, 0, 0)
     static let language = "EN-US"
@@ -10,14 +10,14 @@ struct Capabilities {
     static let softwareVersion = "1.0"
     static let hardwareVersion = "none"
 
-    /// The version agreed on: older apps do not know newer words.
+    /// The negotiated version: older apps do not know newer names.
     let rpcVersion: SDLVersion
-    /// What the app's screen looks like.
+    /// The layout of the app's screen.
     let template: Template
 
     // MARK: Responses
 
-    /// Everything a RegisterAppInterface response tells besides its result.
+    /// Everything in a RegisterAppInterface response besides its result.
     func registration(make: String, model: String) -> JSON {
         let basics: JSON = [
             "syncMsgVersion": [
@@ -54,7 +54,7 @@ struct Capabilities {
         return basics.merging(display).merging(features)
     }
 
-    /// The display as before RPC 6, in the responses of RegisterAppInterface and SetDisplayLayout.
+    /// The display in its form before RPC 6, for the responses of RegisterAppInterface and SetDisplayLayout.
     var display: JSON {
         let parts: JSON = [
             "displayCapabilities": [
@@ -80,7 +80,7 @@ struct Capabilities {
         return parts.merging(softButtons.map { ["softButtonCapabilities": $0] } ?? [:])
     }
 
-    /// The answer to GetSystemCapability, nil for what the car does not have.
+    /// The answer to GetSystemCapability; nil for what the car does not have.
     func system(_ type: String) -> JSON? {
         switch type {
         case "DISPLAYS": displays
@@ -117,7 +117,7 @@ struct Capabilities {
         }
     }
 
-    /// The display as from RPC 6 on, which the libraries' screen managers wait for.
+    /// The display in its form from RPC 6 on, which the libraries' screen managers wait for.
     var displays: JSON {
         var window: JSON = [
             "windowID": 0,

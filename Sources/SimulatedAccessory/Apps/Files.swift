@@ -1,10 +1,10 @@
 import NIOCore
 import SDLProtocol
 
-/// What one app stored: names and sizes are kept, contents are checked and dropped.
+/// The files that one app has stored: names and sizes are kept, contents are checked and dropped.
 struct FileStore: Sendable {
     struct File: Sendable {
-        /// What the first chunk announced, in bytes.
+        /// The size in bytes that the first chunk announced.
         var totalBytes: Int
         var receivedBytes: Int
         var isPersistent: Bool
@@ -12,12 +12,12 @@ struct FileStore: Sendable {
 
     /// Bytes an app may store; sdl_core's default (`AppDirectoryQuota`).
     static let quotaBytes = 104_857_600
-    /// Files an app may store. sdl_core counts bytes only, but it keeps names on a disk.
+    /// Files an app may store. sdl_core counts only bytes, but it keeps names on a disk.
     static let maximumFiles = 1000
     /// Characters of a file's name (MOBILE_API, "PutFile").
     static let maximumNameLength = 255
 
-    /// When it last took something.
+    /// When it last took a chunk.
     private(set) var changed: NIODeadline
     private(set) var files: [String: File] = [:]
 
@@ -32,7 +32,7 @@ struct FileStore: Sendable {
         files.filter { $0.value.receivedBytes >= $0.value.totalBytes }.keys.sorted()
     }
 
-    /// Whether a file is there from its first byte to its last.
+    /// Whether a file is complete.
     func isComplete(_ name: String) -> Bool {
         files[name].map { $0.receivedBytes >= $0.totalBytes } ?? false
     }
@@ -79,7 +79,7 @@ extension SimulatedAccessory {
     mutating func listFiles(_ request: Request) {
         let appID = sessions[request.sessionID]?.app?.appID ?? ""
         let names = files[appID]?.names.map(JSON.string) ?? []
-        // sdl_core leaves out a list of nothing.
+        // sdl_core omits an empty list.
         let list: JSON = names.isEmpty ? [:] : ["filenames": .array(names)]
         respond(to: request, .success, list.merging(spaceAvailable(appID)))
     }
@@ -92,7 +92,7 @@ extension SimulatedAccessory {
             info: exists ? nil : "there is no such file")
     }
 
-    /// Persistent files outlive their apps. Those of the app that has been away longest go first.
+    /// Persistent files outlive their apps. The files of the app that has been away longest go first.
     private mutating func makeRoomForStore() {
         guard files.count >= Self.maximumStores else { return }
         let present = Set(sessions.values.compactMap { $0.app?.appID })
@@ -107,10 +107,10 @@ extension SimulatedAccessory {
         return ["spaceAvailable": .integer(Int64(space))]
     }
 
-    /// Apps whose files are kept: more than there are sessions.
+    /// The most apps whose files are kept: more than there are sessions.
     private static let maximumStores = 300
 
-    /// sdl_core stores files under their names, so it refuses those that would leave the folder.
+    /// sdl_core stores files under their names, so it refuses names that would leave the folder.
     private func fileName(_ request: Request) -> String? {
         guard let name = request["syncFileName"]?.string, !name.isEmpty, !name.hasPrefix("."),
             name.unicodeScalars.count <= FileStore.maximumNameLength,
@@ -121,7 +121,7 @@ extension SimulatedAccessory {
 }
 
 extension FileStore {
-    /// sdl_core's words.
+    /// sdl_core's wording.
     private static let stored = "File was downloaded"
 
     /// Takes a chunk. Refusals are those of sdl_core (MOBILE_API, "PutFile").

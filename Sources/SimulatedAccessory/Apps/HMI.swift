@@ -1,15 +1,15 @@
-// Who is on the screen: activation in place of a user, HMI levels, OnHMIStatus.
+// Which app is on the screen: activation in place of a user, HMI levels, OnHMIStatus.
 
 package import NIOCore
 package import SDLProtocol
 
-/// What OnHMIStatus says of an app.
+/// The contents of an OnHMIStatus for an app.
 struct HMIStatus: Hashable, Sendable {
     var level: HMILevel
     /// AUDIBLE, ATTENUATED or NOT_AUDIBLE.
     var sound: String
     var isStreamable: Bool
-    /// MAIN, or what covers the app.
+    /// MAIN, or the kind of overlay in front of the app.
     var context: String
 }
 
@@ -30,7 +30,7 @@ extension SimulatedAccessory {
 
     private mutating func bringToFront(_ id: UInt8) {
         guard let front = sessions[id]?.app else { return }
-        // An alert stays in front of whatever is chosen; anything else belongs to its app's screen.
+        // An alert stays in front of the app that the user picks; any other overlay belongs to its app's screen.
         if let overlay, overlay.owner != id, !overlay.kind.isAlert {
             abortOverlay("the user left the app")
         }
@@ -44,7 +44,7 @@ extension SimulatedAccessory {
         tellStatuses(first: id)
     }
 
-    /// The app closes itself.
+    /// Handles an app that closes itself.
     mutating func closeApplication(_ request: Request) {
         let id = request.sessionID
         guard let app = sessions[id]?.app, app.hmiLevel != .none else {
@@ -59,7 +59,7 @@ extension SimulatedAccessory {
 
     // MARK: OnHMIStatus
 
-    /// Tells every app whose status has changed, the one it is about before the others.
+    /// Tells every app whose status has changed, starting with the app that caused the change.
     mutating func tellStatuses(first: UInt8) {
         for id in [first] + sessionIDs.filter({ $0 != first }) {
             guard let app = sessions[id]?.app else { continue }

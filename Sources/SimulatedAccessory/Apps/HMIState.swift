@@ -1,21 +1,21 @@
 import SDLProtocol
 
-/// The HMI level of an app and what comes with it, and who makes room for whom: the rules of
+/// The HMI level of an app with its sound and streaming states, and which apps make room for which: the rules of
 /// sdl_core 8.2.0.
 struct HMIState: Hashable, Sendable {
     var level: HMILevel
     var isAudible: Bool
     var isStreamable: Bool
 
-    /// What an app has at a level while it need not share it.
+    /// The state of an app at a level that it need not share.
     init(_ level: HMILevel, of kind: AppKind) {
         self.level = level
         isAudible = level.isVisible && kind.isHeard
         isStreamable = level.isVisible && kind.streamsVideo
     }
 
-    /// What is left to an app of this kind when another becomes FULL: LIMITED for one that is heard
-    /// otherwise than the other, or streams when the other does not; else BACKGROUND.
+    /// What an app of this kind keeps when another becomes FULL: LIMITED if it has another kind of sound than that
+    /// app, or streams and that app does not; else BACKGROUND.
     func makingRoom(for front: AppKind, kind: AppKind) -> HMIState {
         guard level.isVisible else { return self }
         var state = self
@@ -27,6 +27,6 @@ struct HMIState: Hashable, Sendable {
 }
 
 extension HMILevel {
-    /// Seen or heard by the user.
+    /// Whether the user sees or hears the app.
     var isVisible: Bool { self == .full || self == .limited }
 }

@@ -8,12 +8,12 @@ extension SimulatedAccessory {
     package struct RegisteredApp: Hashable, Sendable {
         package let appID: String
         package let name: String
-        /// The RPC version agreed on.
+        /// The negotiated RPC version.
         package let rpcVersion: SDLVersion
         let kind: AppKind
-        /// Its names, also those it is called by voice, without regard to case.
+        /// Its names, including those for voice, without regard to case.
         let names: Set<String>
-        /// When it is put on the screen; nil once it was, or when that is switched off.
+        /// When it is to be put on the screen; nil once it has been, or when that is switched off.
         var activationDue: NIODeadline?
         var state: HMIState
         /// What the last OnHMIStatus said; nil before the first.

@@ -1,4 +1,4 @@
-// RegisterAppInterface and UnregisterAppInterface, and what a head unit tells a new app unasked.
+// RegisterAppInterface and UnregisterAppInterface, and what a head unit tells a new app without being asked.
 
 import NIOCore
 import SDLProtocol
@@ -12,7 +12,7 @@ extension SimulatedAccessory {
         }
     }
 
-    /// What the app asks for; refused in sdl_core's order.
+    /// Reads what the app asks for; refuses it in sdl_core's order.
     private func wish(of request: Request) throws(Refusal) -> RegistrationWish {
         guard sessions[request.sessionID]?.app == nil else {
             throw Refusal(.applicationRegisteredAlready)
@@ -20,7 +20,7 @@ extension SimulatedAccessory {
         guard let wish = RegistrationWish(request) else {
             throw Refusal(.invalidData, "a mandatory parameter is missing or too long")
         }
-        // One link is one device to a head unit, so all its apps have to differ.
+        // To a head unit one link is one device, so all its apps have to differ.
         let others = sessions.values.compactMap(\.app)
         guard !others.contains(where: { $0.appID == wish.appID }) else {
             throw Refusal(.applicationRegisteredAlready)
@@ -73,7 +73,7 @@ extension SimulatedAccessory {
         files[app.appID]?.removeTemporary()
         if files[app.appID]?.isEmpty == true { files[app.appID] = nil }
         updateVehicleDataTimer()
-        // What it covered is seen again, what it drowned out is heard again.
+        // Apps that it covered are seen again, and sound that it drowned out is heard again.
         tellStatuses(first: id)
     }
 }
@@ -105,7 +105,7 @@ private struct RegistrationWish {
             isMedia: isMedia, types: request["appHMIType"]?.array?.compactMap(\.string) ?? [])
         let synonyms = request["vrSynonyms"]?.array?.compactMap(\.string) ?? []
         names = Set(([appName] + synonyms).map { $0.lowercased() })
-        // Nothing is kept for resumption, so the app has to set up its state again.
+        // No state is kept for resumption, so the app has to set it up again.
         if request["hashID"] != nil {
             result = .resumeFailed
         } else {
@@ -114,7 +114,7 @@ private struct RegistrationWish {
         }
     }
 
-    /// 1 to 100 characters, as names of apps and app IDs have (MOBILE_API, "RegisterAppInterface").
+    /// 1 to 100 characters, as app names and app IDs must have (MOBILE_API, "RegisterAppInterface").
     private static func isAllowed(_ name: String) -> Bool {
         (1...100).contains(name.unicodeScalars.count)
     }

@@ -20,8 +20,8 @@ extension SimulatedAccessory {
         }
     }
 
-    /// Refuses what may not be asked, in sdl_core's order: the specification, the registration, the
-    /// HMI level, and what only the function itself knows.
+    /// Refuses requests that are not allowed, in sdl_core's order: by the specification, the registration, the HMI
+    /// level, and by what only the function itself knows.
     private func admit(_ request: inout Request) throws(Refusal) {
         guard request.parameters != nil else {
             throw Refusal(.invalidData, "the parameters are not valid JSON")
@@ -81,7 +81,7 @@ extension SimulatedAccessory {
         case .diagnosticMessage:
             respond(to: request, .success, ["messageDataResult": request["messageData"] ?? []])
         case .getAppServiceData, .getCloudAppProperties: respond(to: request, .dataNotAvailable)
-        // Files are counted, not kept.
+        // Files are only counted, so there is none to return.
         case .getFile: respond(to: request, .unsupportedRequest)
         case .getInteriorVehicleData, .setInteriorVehicleData, .getInteriorVehicleDataConsent,
             .releaseInteriorVehicleDataModule, .buttonPress, .getWayPoints, .createWindow,
@@ -96,7 +96,7 @@ extension SimulatedAccessory {
 
     // MARK: Resumption
 
-    /// Of those in the table: what changes what a head unit would restore for an app that comes back.
+    /// The functions in the table that change what a head unit would restore for an app that comes back.
     private static let resumable: Set<FunctionID> = [
         .setGlobalProperties, .resetGlobalProperties, .subscribeWayPoints, .unsubscribeWayPoints,
     ]

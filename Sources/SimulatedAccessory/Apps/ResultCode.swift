@@ -23,7 +23,7 @@ enum ResultCode: String, Sendable {
     case unsupportedResource = "UNSUPPORTED_RESOURCE"
     case vehicleDataNotAvailable = "VEHICLE_DATA_NOT_AVAILABLE"
 
-    /// The `success` that goes with it: these four mean that the thing was done.
+    /// The `success` that goes with the result: these four mean that the request was carried out.
     var isSuccess: Bool {
         switch self {
         case .success, .warnings, .wrongLanguage, .resumeFailed: true

@@ -1,10 +1,10 @@
-// What an app may ask for at which HMI level.
+// Which functions an app may use at which HMI level.
 
 import SDLProtocol
 
-/// The levels of sdl_core 8.2.0's policy for an app that no policy names, which it tells with
-/// OnPermissionsChange; what stands in no group there is allowed once the user has chosen the app.
-/// Unlike there, no function is forbidden at all: this is a bench.
+/// The levels in sdl_core 8.2.0's policy for an app that no policy names, which are sent in OnPermissionsChange; a
+/// function that is in no group there is allowed once the user has chosen the app. Unlike there, no function is
+/// forbidden altogether: this is a bench.
 enum Permissions {
     /// The HMI levels at which a function may be used.
     static func levels(of function: FunctionID) -> [HMILevel] {
@@ -20,7 +20,7 @@ enum Permissions {
             .disallowed, "\(function) is not allowed in HMI level \(level.rawValue)")
     }
 
-    /// Also before the user has chosen the app.
+    /// Functions allowed even before the user has chosen the app.
     private static let anywhere: Set<FunctionID> = [
         .registerAppInterface, .unregisterAppInterface, .changeRegistration, .putFile,
         .deleteFile, .listFiles, .getFile, .setAppIcon, .getSystemCapability, .setDisplayLayout,
@@ -31,9 +31,9 @@ enum Permissions {
         .getAppServiceData, .onAppServiceData, .performAppServiceInteraction,
         .getCloudAppProperties, .setCloudAppProperties,
     ]
-    /// What takes the whole screen.
+    /// Functions that take the whole screen.
     private static let visibleOnly: Set<FunctionID> = [.scrollableMessage, .slider, .showAppMenu]
-    /// What speaks and listens.
+    /// Functions that speak or listen.
     private static let audibleOnly: Set<FunctionID> = [
         .performInteraction, .performAudioPassThru, .speak,
     ]
@@ -41,7 +41,7 @@ enum Permissions {
     // MARK: OnPermissionsChange
 
     static let notification = notification(levels)
-    /// Everything at every level.
+    /// Every function at every level.
     static let lenientNotification = notification { _ in [.background, .full, .limited, .none] }
 
     private static func notification(_ levels: (FunctionID) -> [HMILevel]) -> JSON {

@@ -1,4 +1,4 @@
-/// Why a request is not carried out, as its response says it.
+/// Why a request is not carried out, as in its response.
 struct Refusal: Error, Hashable, Sendable {
     var result: ResultCode
     var info: String?

@@ -1,10 +1,10 @@
-// What a request may not say although the specification lets it: conditions between parameters,
-// and texts that sdl_core refuses.
+// What a request must not contain although the specification allows it: conditions between parameters, and texts
+// that sdl_core refuses.
 
 import SDLProtocol
 
 enum RequestRules {
-    /// Checks what can be judged from the request and the kind of app alone.
+    /// Checks what depends on the request and the kind of app alone.
     static func check(_ request: Request, of kind: AppKind) throws(Refusal) {
         try checkContents(request)
         if plainTexts.contains(request.functionID) { try checkTexts(of: request) }
@@ -22,7 +22,7 @@ enum RequestRules {
 
     // MARK: Contents
 
-    /// Without any of these there is nothing to do.
+    /// Requests that need at least one of these parameters.
     private static let needsOneOf: [FunctionID: [String]] = [
         .alert: ["alertText1", "alertText2", "ttsChunks"],
         .subtleAlert: ["alertText1", "alertText2", "ttsChunks"],
@@ -46,13 +46,13 @@ enum RequestRules {
 
     // MARK: Texts
 
-    /// Their texts are one line each. So are those of menus and choices, whose IDs are looked at first.
+    /// Functions whose texts are one line each. So are those of menus and choices, whose IDs are checked first.
     private static let plainTexts: Set<FunctionID> = [
         .changeRegistration, .show, .alert, .subtleAlert, .speak, .slider, .setGlobalProperties,
         .performAudioPassThru, .showConstantTBT, .updateTurnList, .sendLocation,
     ]
 
-    /// Line breaks and tabs are refused, also those written as two characters.
+    /// Line breaks and tabs are refused, also when written as two characters.
     static func checkTexts(of request: Request) throws(Refusal) {
         if let parameters = request.parameters { try checkTexts(parameters, "") }
     }
@@ -149,7 +149,7 @@ enum RequestRules {
 }
 
 extension JSON {
-    /// Of a StartTime, whose parts the specification has checked; nil when this is no object.
+    /// The seconds of a StartTime, whose parts the specification has checked; nil when this is not an object.
     fileprivate var seconds: Int64? {
         guard case .object = self else { return nil }
         func part(_ name: String) -> Int64 { min(max(self[name]?.integer ?? 0, 0), 59) }

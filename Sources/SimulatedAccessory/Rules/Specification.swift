@@ -1,10 +1,10 @@
-// What the RPC specification says about a request, judged as sdl_core judges it: before it looks
-// whether the app is registered, and without a word to the HMI.
+// What the RPC specification says about a request, judged as in sdl_core: before checking whether the app is
+// registered, and without involving the HMI.
 
 import SDLProtocol
 
 enum Specification {
-    /// Refuses what breaks the specification; takes out words that it does not know.
+    /// Refuses requests that break the specification; removes enumeration values that it does not know.
     ///
     /// - Parameter negotiated: The RPC version of the session; nil before the registration.
     static func judge(_ request: inout Request, negotiated: SDLVersion?) throws(Refusal) {
@@ -27,8 +27,8 @@ enum Specification {
 }
 
 extension JSON {
-    /// This object without the words that their enumerations do not have, as sdl_core 8.2.0 drops
-    /// them: a word goes, and what needs it goes with it. Nil when nothing is left to work with.
+    /// This object without unknown enumeration values, as sdl_core 8.2.0 drops them: a value is removed together
+    /// with whatever needs it. Nil when nothing is left to work with.
     fileprivate func droppingUnknownWords(
         _ parameters: [RPCParameter], _ catalogue: RPCCatalogue
     ) -> JSON? {

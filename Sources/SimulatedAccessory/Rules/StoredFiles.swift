@@ -1,23 +1,23 @@
-// The files a request names: images that are to be shown, sounds that are to be played.
+// The files that a request names: images to be shown, sounds to be played.
 
 import SDLProtocol
 
 extension JSON {
-    /// Names of the files that images of type DYNAMIC are in.
+    /// Names of the files for images of type DYNAMIC.
     var imageNames: Set<String> {
         var names: Set<String> = []
         collect("value", whereMember: "imageType", is: "DYNAMIC", into: &names)
         return names
     }
 
-    /// Names of the files that are to be played.
+    /// Names of the sound files to be played.
     var soundNames: Set<String> {
         var names: Set<String> = []
         collect("text", whereMember: "type", is: "FILE", into: &names)
         return names
     }
 
-    /// The scanner has bounded the depth.
+    /// The scanner has limited the depth.
     private func collect(
         _ name: String, whereMember key: String, is word: String, into names: inout Set<String>
     ) {
@@ -37,7 +37,7 @@ extension JSON {
 }
 
 extension FileStore {
-    /// Sounds that are missing are a reason to refuse, images that are missing only to warn.
+    /// Missing sounds are a reason to refuse, missing images only one to warn.
     static func check(_ request: inout Request, _ store: FileStore?) throws(Refusal) {
         guard let parameters = request.parameters else { return }
         func isMissing(_ name: String) -> Bool { store?.isComplete(name) != true }
@@ -52,7 +52,7 @@ extension FileStore {
                 + (images.count > maximumNames ? " and \(images.count - maximumNames) more" : ""))
     }
 
-    /// Of one response, whose info has room for 1,000 characters.
+    /// The most names in one response, whose info has room for 1,000 characters.
     private static let maximumNames = 3
 
     private static func named(_ name: String) -> String { PrintableText.string(name, limit: 100) }

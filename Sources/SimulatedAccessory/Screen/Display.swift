@@ -1,4 +1,4 @@
-// Requests about the template of an app's screen, and what it has room for.
+// Requests about the template of an app's screen, and about its capabilities.
 
 import SDLProtocol
 
@@ -11,7 +11,7 @@ extension SimulatedAccessory {
         }
     }
 
-    /// An unknown template is refused when nothing else is to be shown, and else a warning.
+    /// An unknown template is refused when nothing else is to be shown; otherwise it is a warning.
     private mutating func showTemplate(_ request: Request) {
         let id = request.sessionID
         guard let name = request["templateConfiguration"]?["template"]?.string,
@@ -56,7 +56,7 @@ extension SimulatedAccessory {
         tellDisplays(to: id)
     }
 
-    /// Tells an app what its screen has room for; before RPC 6 there is no such notification.
+    /// Tells an app the capabilities of its screen; before RPC 6 there is no such notification.
     mutating func tellDisplays(to id: UInt8) {
         guard let app = sessions[id]?.app, app.rpcVersion.major >= 6 else { return }
         let capabilities = Capabilities(rpcVersion: app.rpcVersion, template: app.template)

@@ -1,9 +1,9 @@
-// What covers the screen for a while: pop-ups, one at a time, and how they end without a user.
+// Overlays that cover the screen for a while, one at a time, and how they end without a user.
 
 import NIOCore
 import SDLProtocol
 
-/// A request that is on the screen in front of the app's template, and answered when it goes.
+/// A request that is on the screen in front of the app's template, and is answered when it goes.
 struct Overlay: Sendable {
     enum Kind: Hashable, Sendable {
         case alert
@@ -16,13 +16,13 @@ struct Overlay: Sendable {
 
     var request: Request
     var kind: Kind
-    /// When it goes by itself.
+    /// When it ends by itself.
     var end: NIODeadline
-    /// Sound for the app until then; nil for anything but audio pass-thru.
+    /// The audio sent to the app until then; nil for anything but audio pass-thru.
     var recording: Recording?
 
     var owner: UInt8 { request.sessionID }
-    /// When something has to be done next.
+    /// When something next has to be done.
     var due: NIODeadline { min(recording?.nextChunk ?? end, end) }
 }
 
@@ -41,10 +41,10 @@ extension Overlay.Kind {
     }
 
     var isAlert: Bool { self == .alert || self == .subtleAlert }
-    /// By CancelInteraction.
+    /// Whether CancelInteraction can end it.
     var canBeCancelled: Bool { self != .audioPassThru }
 
-    /// A newcomer of a higher rank takes the place of what is there; any other is rejected.
+    /// A new overlay of a higher rank replaces the one on the screen; any other is rejected.
     private var rank: Int {
         switch self {
         case .subtleAlert: 1
@@ -59,7 +59,7 @@ extension Overlay.Kind {
 // MARK: - Time
 
 extension Overlay.Kind {
-    /// How long the request stays, in milliseconds (MOBILE_API; the defaults are there as well).
+    /// How long the request stays, in milliseconds (limits and defaults: MOBILE_API).
     func duration(of request: Request) -> Int64 {
         let (name, range, usual): (String, ClosedRange<Int64>, Int64) =
             switch self {
@@ -77,14 +77,14 @@ extension Overlay.Kind {
 // MARK: - Ends
 
 extension Overlay {
-    /// How it went, as its response says.
+    /// How the request ended, for its response.
     struct Outcome {
         var result: ResultCode
         var info: String?
         var parameters: JSON = [:]
     }
 
-    /// Nobody touched it.
+    /// The outcome when the user touches nothing.
     var outcomeOfTime: Outcome {
         switch kind {
         case .alert, .subtleAlert:
@@ -97,7 +97,7 @@ extension Overlay {
         }
     }
 
-    /// Something else took its place.
+    /// The outcome when something else ends it.
     func outcomeOfAbort(_ why: String) -> Outcome {
         Outcome(result: .aborted, info: why, parameters: kind == .slider ? sliderPosition : [:])
     }
@@ -105,12 +105,12 @@ extension Overlay {
     private var hasButtons: Bool { request["softButtons"]?.array?.isEmpty == false }
     private var sliderPosition: JSON { ["sliderPosition": request["position"] ?? 1] }
 
-    /// Whether it shows a keyboard, whose end an app is told.
+    /// Whether it shows a keyboard, in which case the app is told of the end.
     var isKeyboard: Bool {
         kind == .interaction && request["interactionLayout"]?.string == "KEYBOARD"
     }
 
-    /// Whether CancelInteraction means this.
+    /// Whether a CancelInteraction means this overlay.
     func isMeant(by cancellation: Request) -> Bool {
         guard owner == cancellation.sessionID,
             Int64(request.functionID.rawValue) == cancellation["functionID"]?.integer

@@ -11,7 +11,7 @@ extension SimulatedAccessory {
         }
         switch kind {
         case .alert, .subtleAlert:
-            // One that only speaks covers nothing.
+            // An alert that only speaks covers nothing.
             let isSeen = Self.alertParts.contains { request[$0] != nil }
             if isSeen || request["ttsChunks"] == nil {
                 show(request, as: kind)
@@ -32,10 +32,9 @@ extension SimulatedAccessory {
 
     private static let alertParts = ["alertText1", "alertText2", "alertText3", "softButtons"]
 
-    /// A lenient head unit waits for nobody: it reads and speaks in no time and picks the first
-    /// choice.
+    /// A lenient head unit does not wait for a user: it reads and speaks in no time and picks the first choice.
     ///
-    /// - Returns: False when the request takes its time all the same.
+    /// - Returns: False when the request still takes its time.
     private mutating func answerForUser(_ request: Request) -> Bool {
         switch request.functionID {
         case .speak, .scrollableMessage: respond(to: request, .success)

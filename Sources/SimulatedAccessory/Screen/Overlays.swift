@@ -1,4 +1,4 @@
-// Requests that take the screen: who gets it, and how each is answered.
+// Requests that take the screen: which one gets it, and how each is answered.
 
 import NIOCore
 import SDLProtocol
@@ -14,7 +14,7 @@ extension SimulatedAccessory {
             endOverlay(open.outcomeOfAbort("\(request.functionID) took its place"))
         }
         var end = now + .milliseconds(kind.duration(of: request))
-        // What is still being said keeps an alert on the screen.
+        // An alert stays on the screen until its text has been spoken.
         if let spoken = beginSpeech(of: request) { end = max(end, spoken) }
         overlay = Overlay(
             request: request, kind: kind, end: end,
@@ -42,7 +42,7 @@ extension SimulatedAccessory {
         respond(to: ended.request, outcome.result, outcome.parameters, info: outcome.info)
     }
 
-    /// Ends what is on the screen for a reason of the user's or another app's.
+    /// Ends what is on the screen, because of the user or another app.
     mutating func abortOverlay(_ why: String) {
         guard let overlay else { return }
         endOverlay(overlay.outcomeOfAbort(why))

@@ -1,4 +1,4 @@
-// Audio pass-thru: what the driver says, sent to the app while the request is on the screen.
+// Audio pass-thru: the driver's voice, sent to the app while the request is on the screen.
 
 import NIOCore
 import SDLProtocol

@@ -1,11 +1,11 @@
-// The fields of the screen as capabilities tell them: those of the template, and those of menus and
-// pop-ups, which are the same in all templates.
+// The fields of the screen as listed in the capabilities: those of the template, and those of menus and pop-ups,
+// which are the same in all templates.
 
 import SDLProtocol
 
 extension Capabilities {
     var textFields: JSON {
-        // UTF_8 came with RPC 7; before, every head unit claimed one of two Ford sets.
+        // UTF_8 came with RPC 7; earlier head units all claimed one of two Ford character sets.
         let characterSet: JSON = rpcVersion.major >= 7 ? "UTF_8" : "TYPE2SET"
         let names = (template.texts + Self.commonTexts).filter { exists($0, in: Self.textNames) }
         return .array(
@@ -67,12 +67,12 @@ extension Capabilities {
 
     // MARK: Versions
 
-    /// Older apps do not know newer words.
+    /// Older apps do not know newer names.
     private func exists(_ name: String, in names: [String: SDLVersion]) -> Bool {
         names[name].map { $0 <= rpcVersion } ?? true
     }
 
-    /// Since when the names of fields exist; those that always did are missing.
+    /// The versions in which field names were introduced; names that have always existed are not listed.
     private static let textNames = sinces(of: "TextFieldName")
     private static let imageNames = sinces(of: "ImageFieldName")
 

@@ -1,25 +1,25 @@
-// What is said aloud: one text after another, while sound of apps is turned down.
+// Spoken texts, one after another, while the sound of apps is turned down.
 
 import NIOCore
 import SDLProtocol
 
-/// A text that is being said, or waits for its turn.
+/// A text that is being spoken, or waits for its turn.
 struct Speech: Sendable {
-    /// Of Speak, which is answered at the end; nil for one that belongs to an overlay.
+    /// The request that is answered at the end; nil for a text that belongs to an overlay.
     var request: Request?
     var owner: UInt8
     var end: NIODeadline
 }
 
 extension Speech {
-    /// How long a voice takes for a character, and at least for a text, in milliseconds.
+    /// How long a voice takes for each character, and at least for a text, in milliseconds.
     private static let characterDuration: Int64 = 60
     private static let shortest: Int64 = 300
-    /// Of one request, and of all that waits: an app that talks on and on is told to stop.
+    /// The longest time for one request, and for all that wait: an app that talks on and on is told to stop.
     private static let longest: Int64 = 10_000
     static let longestWait = TimeAmount.seconds(20)
 
-    /// For the `ttsChunks` of a request, in milliseconds; nil when there are none.
+    /// Time for the `ttsChunks` of a request, in milliseconds; nil when there are none.
     static func duration(of request: Request) -> Int64? {
         guard let chunks = request["ttsChunks"]?.array, !chunks.isEmpty else { return nil }
         let characters = chunks.reduce(0) { $0 + ($1["text"]?.string?.unicodeScalars.count ?? 0) }
@@ -37,9 +37,9 @@ extension SimulatedAccessory {
         tellStatuses(first: request.sessionID)
     }
 
-    /// Says the `ttsChunks` of a request after what is being said.
+    /// Speaks the `ttsChunks` of a request after the texts before it.
     ///
-    /// - Returns: When it is over; nil when there is nothing to say.
+    /// - Returns: When they will have been spoken; nil when there are none.
     mutating func beginSpeech(of request: Request, answering: Bool = false) -> NIODeadline? {
         guard let duration = Speech.duration(of: request) else { return nil }
         let end = max(speeches.last?.end ?? now, now) + .milliseconds(duration)

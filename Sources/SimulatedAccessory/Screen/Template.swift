@@ -1,5 +1,5 @@
-// What the screen has room for, by template: after generic_hmi, the HMI that is built with sdl_core,
-// on a screen of 800 × 480 of which 405 lines are the template's.
+// What the screen has room for, by template: modelled on generic_hmi, the HMI that is built with sdl_core, on a
+// screen of 800 × 480 of which 405 lines belong to the template.
 
 /// How a screen is laid out: its texts, pictures and soft buttons.
 struct Template: Hashable, Sendable {
@@ -25,7 +25,7 @@ struct Template: Hashable, Sendable {
     /// Texts of Show, besides the title.
     var texts: [String] = []
     var pictures: [Picture] = []
-    /// Nil where there is no place for any: apps then must not wait for them.
+    /// Nil where there is no place for any: apps must not wait for them then.
     var softButtons: SoftButtons?
 
     // MARK: Templates
@@ -75,10 +75,10 @@ struct Template: Hashable, Sendable {
     private static let graphic = Picture("graphic", 360, 360)
     private static let largeGraphic = Picture("graphic", 780, 400)
 
-    /// Names, as `templatesAvailable` lists them.
+    /// The names listed in `templatesAvailable`.
     static let names = ["DEFAULT"] + all.map(\.name)
 
-    /// What an app of a kind begins with, and DEFAULT brings back.
+    /// The template that an app of a kind begins with, and that DEFAULT restores.
     static func standard(for kind: AppKind) -> Template {
         let name =
             kind.isNavigation ? "NAV_FULLSCREEN_MAP" : kind.isMedia ? "MEDIA" : "NON-MEDIA"

@@ -1,4 +1,4 @@
-// What the head unit answers to control frames: heartbeat, start and end of services.
+// The head unit's answers to control frames: heartbeat, start and end of services.
 
 import NIOCore
 import SDLProtocol
@@ -13,7 +13,7 @@ extension SimulatedAccessory {
             send(
                 .registerSecondaryTransportNAK(
                     of: frame, reason: "this head unit has one transport only"))
-        // Answers to what the head unit never asks.
+        // Answers to requests that the head unit never sends.
         case .startServiceACK, .startServiceNAK, .endServiceACK, .endServiceNAK,
             .registerSecondaryTransportACK, .registerSecondaryTransportNAK, .transportEventUpdate,
             .serviceDataACK, .heartbeatACK, nil:
@@ -21,7 +21,7 @@ extension SimulatedAccessory {
         }
     }
 
-    /// The acknowledgement echoes session and message ID; a simulator answers always.
+    /// The acknowledgement echoes session and message ID; the simulator always answers.
     private mutating func answerHeartbeat(_ frame: Frame) {
         send(
             Frame(
@@ -77,7 +77,7 @@ extension SimulatedAccessory {
 
     // MARK: Answers
 
-    /// Answers StartService or EndService with ACK, in the words of the session's version.
+    /// Answers StartService or EndService with ACK, in the session's protocol version.
     mutating func acknowledge(_ request: Frame, payload: ByteBuffer = ByteBuffer()) {
         let type: ControlFrameType =
             request.controlType == .endService ? .endServiceACK : .startServiceACK
@@ -91,8 +91,8 @@ extension SimulatedAccessory {
                 sessionID: id, messageID: messageID, payload: payload))
     }
 
-    /// Answers StartService or EndService with NAK. As sdl_core does, in the request's own version:
-    /// only v5 has room for names and a reason.
+    /// Answers StartService or EndService with NAK, like sdl_core in the request's own version: only v5 has room
+    /// for names and a reason.
     mutating func refuse(_ request: Frame, rejecting key: String? = nil, reason: String) {
         let type: ControlFrameType =
             request.controlType == .endService ? .endServiceNAK : .startServiceNAK

@@ -1,26 +1,26 @@
 import NIOCore
 import SDLProtocol
 
-/// A running session as the head unit knows it: what was granted, the app in it, what it streams,
-/// and how its messages become frames.
+/// A running session from the head unit's side: what was granted, the app in it, what it streams, and how its
+/// messages become frames.
 struct Session: Sendable {
     let id: UInt8
     /// Never 0 ("not supported") or −1 (what libraries read when the key is missing).
     let hashID: UInt32
     /// Version of the headers sent to the app.
     var version: UInt8
-    /// The full version agreed on; nil below 5, where there is none.
+    /// The full negotiated version; nil below 5, where there is none.
     var fullVersion: SDLVersion?
     /// Below 5 the app's first frame after StartServiceACK fixes the version.
     var isVersionSettled: Bool
     var assembler = MessageAssembler(limits: Self.limits)
     var app: SimulatedAccessory.RegisteredApp?
-    /// Audio and video services that run.
+    /// The running audio and video services.
     var streams: Set<ServiceType> = []
     /// sdl_core counts the frames it sends from 0, which is the StartServiceACK.
     private var sentMessages: UInt32 = 0
 
-    /// Of one app: a file of 255 full frames, more than which iOS cannot assemble, and some messages
+    /// Limits for one app: a file of 255 full frames, as iOS cannot assemble more, and a few messages that were
     /// begun and never finished.
     private static let limits = {
         var limits = MessageAssembler.Limits()
@@ -44,9 +44,9 @@ struct Session: Sendable {
         return sentMessages
     }
 
-    /// Largest payload of a frame, by what the strictest library takes: iOS counts the header into
-    /// the MTU and takes less than all of it; before v3 it believes in 1024 bytes (SDL protocol
-    /// spec, "MTU", and its implementations).
+    /// Largest payload of a frame that the strictest library accepts: iOS counts the header into the MTU and
+    /// accepts less than all of it; before v3 it assumes 1024 bytes (SDL protocol spec, "MTU", and its
+    /// implementations).
     func maximumPayloadBytes(mtu: Int64) -> Int {
         switch version {
         case 1, 2: 1011

@@ -56,7 +56,7 @@ extension SimulatedAccessory {
 
     private func grantDocument(_ session: Session) -> BSONDocument {
         var document: BSONDocument = [
-            // Types are strict: int32 and int64, or libraries do not see the values.
+            // Types are strict: with others than int32 and int64, libraries do not see the values.
             ControlKey.hashID: .int32(Int32(bitPattern: session.hashID)),
             ControlKey.mtu: .int64(configuration.mtu),
         ]

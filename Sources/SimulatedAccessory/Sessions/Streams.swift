@@ -1,11 +1,11 @@
-// Audio and video services: accepted, counted, thrown away.
+// Audio and video services: accepted, counted, discarded.
 
 import NIOCore
 import SDLProtocol
 
 extension SimulatedAccessory {
-    /// StartService of audio or video, which needs v3 and an app for navigation or projection that
-    /// the user sees or hears.
+    /// StartService of audio or video, which needs v3 and a navigation or projection app that the user sees or
+    /// hears.
     mutating func startStream(_ frame: Frame) {
         guard let session = sessions[frame.sessionID] else {
             counters.unexpectedFrames += 1
@@ -15,7 +15,7 @@ extension SimulatedAccessory {
             refuse(frame, reason: "\(frame.service.name) needs protocol version 3 or later")
             return
         }
-        // sdl_core gives no answer at all then.
+        // In this case sdl_core does not answer at all.
         guard let app = session.app else { return }
         if let reason = reasonAgainstStreaming(of: app), !configuration.isLenient {
             refuse(frame, reason: reason)
@@ -57,7 +57,7 @@ extension SimulatedAccessory {
         }
     }
 
-    /// v5 names the MTU and repeats what was asked for; earlier versions have no payload.
+    /// v5 names the MTU and repeats the requested parameters; earlier versions have no payload.
     private func streamGrant(_ frame: Frame, wish: BSONDocument, version: UInt8) -> ByteBuffer {
         guard version >= 5 else { return ByteBuffer() }
         var document: BSONDocument = [ControlKey.mtu: .int64(configuration.mtu)]
@@ -78,7 +78,7 @@ extension SimulatedAccessory {
             counters.unexpectedFrames += 1
             return
         }
-        // A first frame announces bytes and carries none.
+        // A first frame only announces bytes and carries none.
         let bytes = frame.type == .first ? 0 : UInt64(frame.payloadBytes)
         if frame.service == .audio {
             counters.audio.frames += 1

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The car around the head unit, on a round trip of two minutes: what its sensors say at each
-/// moment. The moment is a plain number, so that tests can repeat it.
+/// The car around the head unit, on a round trip of two minutes: the readings of its sensors at each moment. The
+/// moment is a plain number, so that tests can repeat it.
 struct Vehicle: Sendable {
-    /// Moments passed, one per OnVehicleData interval.
+    /// Moments that have passed, one per OnVehicleData interval.
     var moment = 0
 
-    /// Items of MOBILE_API's vehicle data and their types, each in a form a response can carry.
-    /// Those without a value here are known, but this car does not have them.
+    /// Items of MOBILE_API's vehicle data and their types, each in a form that a response can carry. Items without
+    /// a value below are known, but this car does not have them.
     static let itemTypes: [String: String] = [
         "gps": "VEHICLEDATA_GPS", "speed": "VEHICLEDATA_SPEED", "rpm": "VEHICLEDATA_RPM",
         "fuelLevel": "VEHICLEDATA_FUELLEVEL", "fuelLevel_State": "VEHICLEDATA_FUELLEVEL_STATE",
@@ -34,7 +34,7 @@ struct Vehicle: Sendable {
         "seatOccupancy": "VEHICLEDATA_SEATOCCUPANCY",
     ]
 
-    /// The value of an item now; nil when the car does not measure it.
+    /// The current value of an item; nil when the car does not measure it.
     func value(of item: String) -> JSON? {
         switch item {
         case "gps": gps
@@ -67,16 +67,16 @@ struct Vehicle: Sendable {
         }
     }
 
-    /// Seconds of a round trip, and where in it the car is: 0…1.
+    /// Seconds of a round trip, and the car's position in it: 0…1.
     private static let tripMoments = 120
     private var progress: Double { Double(moment % Self.tripMoments) / Double(Self.tripMoments) }
 
-    /// km/h: up from standstill and down again, one decimal.
+    /// Speed in km/h: up from standstill and down again, with one decimal.
     private var speed: Double { ((1 - cos(2 * .pi * progress)) * 600).rounded() / 10 }
     /// Accelerates in the first half of the trip, brakes in the second.
     private var slope: Double { progress < 0.5 ? 1 : -1 }
 
-    /// A circle of a kilometre around a point in the country; six decimals are 10 cm.
+    /// A circle of a kilometre around a point in the countryside; six decimals are 10 cm.
     private var gps: JSON {
         let angle = 2 * Double.pi * progress
         func coordinate(_ value: Double) -> JSON {

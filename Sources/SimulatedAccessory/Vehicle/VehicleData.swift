@@ -1,4 +1,4 @@
-// Vehicle data requests, and OnVehicleData while somebody is subscribed.
+// Vehicle data requests, and OnVehicleData while an app is subscribed.
 
 import NIOCore
 import SDLProtocol
@@ -33,7 +33,7 @@ extension SimulatedAccessory {
         respond(to: request, result, .object(members))
     }
 
-    /// How a single item of a (un)subscription went.
+    /// The result for a single item of a (un)subscription.
     private enum ItemResult: String {
         case success = "SUCCESS"
         case vehicleDataNotAvailable = "VEHICLE_DATA_NOT_AVAILABLE"
@@ -56,7 +56,7 @@ extension SimulatedAccessory {
 
         let members = results.map { item in
             JSON.Member(
-                // The one item whose name differs in responses.
+                // The only item whose name differs in responses.
                 key: item.name == "clusterModeStatus" ? "clusterModes" : item.name,
                 value: [
                     "dataType": .string(Vehicle.itemTypes[item.name] ?? ""),
@@ -75,14 +75,14 @@ extension SimulatedAccessory {
         if done > 0 { notifyHashChange(request.sessionID) }
     }
 
-    /// Items the request sets to true, in its order.
+    /// Items that the request sets to true, in its order.
     private func wantedItems(_ request: Request) -> [String] {
         request.parameters?.members.filter { $0.value.bool == true }.map(\.key) ?? []
     }
 
     // MARK: Notifications
 
-    /// Starts the clock with the first subscription and stops it with the last.
+    /// Starts the timer with the first subscription and stops it with the last.
     mutating func updateVehicleDataTimer() {
         let isWanted = sessions.values.contains { $0.app?.vehicleData.isEmpty == false }
         guard isWanted, let interval = configuration.vehicleDataInterval else {
@@ -96,7 +96,7 @@ extension SimulatedAccessory {
         guard let due = vehicleDataDue, due <= now,
             let interval = configuration.vehicleDataInterval
         else { return }
-        // A late owner gets one notification, not all it missed.
+        // An owner that calls late sends one notification, not all those that it missed.
         let next = due + TimeAmount(interval)
         vehicleDataDue = next > now ? next : now + TimeAmount(interval)
         vehicle.moment += 1

@@ -1,8 +1,8 @@
 import SDLProtocol
 
-/// A JSON value of the simulator, written as a Swift literal and read by key; objects keep the
-/// order of their members. Not SDLProtocol's `RPCValue`, whose numbers are text as somebody typed them: the
-/// simulator reckons with numbers.
+/// A JSON value of the simulator, written as a Swift literal and read by key; objects keep the order of their
+/// members. Not SDLProtocol's `RPCValue`, which keeps numbers as the text that was typed: the simulator calculates
+/// with numbers.
 enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -43,7 +43,7 @@ enum JSON: Hashable, Sendable {
         if case .object(let members) = self { members } else { [] }
     }
 
-    /// This object with the members of another behind its own.
+    /// This object with the members of another after its own.
     func merging(_ other: JSON) -> JSON { .object(members + other.members) }
 }
 
@@ -64,7 +64,7 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
 // MARK: - Writing
 
 extension JSON {
-    /// The value as it travels, without white space.
+    /// The value as it is sent, without white space.
     var text: String {
         var text: [UInt8] = []
         write(to: &text)

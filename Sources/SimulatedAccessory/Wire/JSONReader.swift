@@ -4,7 +4,7 @@ import NIOCore
 import SDLProtocol
 
 extension JSONObject {
-    /// Reads an object; nil for anything else. NUL bytes behind it, as v1 senders add, are dropped.
+    /// Reads an object; nil for anything else. Trailing NUL bytes, as v1 senders add, are dropped.
     init?(endedByNUL bytes: ByteBuffer) {
         var bytes = bytes
         while bytes.readableBytesView.last == 0 {

@@ -28,7 +28,7 @@ extension SimulatedAccessory {
         }
     }
 
-    /// Below 5 the app's first frame tells the highest version it speaks.
+    /// Below 5 the app's first frame shows the highest version it speaks.
     private mutating func settleVersion(of id: UInt8, by frame: Frame) {
         guard sessions[id]?.isVersionSettled == false else { return }
         let highest = UInt8(min(configuration.protocolVersion.major, 4))
@@ -57,8 +57,7 @@ extension SimulatedAccessory {
 
     // MARK: Out
 
-    /// Answers a request; every request is answered exactly once. Success is WARNINGS when there is
-    /// something to warn of.
+    /// Answers a request; every request is answered exactly once. Success becomes WARNINGS when there are warnings.
     mutating func respond(
         to request: Request, _ result: ResultCode, _ more: JSON = [:], info: String? = nil
     ) {
@@ -78,7 +77,7 @@ extension SimulatedAccessory {
             parameters.merging(more), to: request.sessionID)
     }
 
-    /// Characters of `info`, which may have 1,000 (MOBILE_API).
+    /// The most characters of `info`, which may have 1,000 (MOBILE_API).
     private static let maximumInfoLength = 990
 
     mutating func notify(

@@ -6,31 +6,31 @@ struct Request: Sendable {
     var sessionID: UInt8
     var functionID: FunctionID
     var correlationID: Int32
-    /// nil when the JSON cannot be read, or there is more of it than any RPC has.
+    /// nil when the JSON cannot be read, or is longer than that of any RPC.
     var parameters: JSON?
-    /// The parameters as they came, for whoever compares them with the specification.
+    /// The parameters as received, to be compared with the specification.
     var text = JSONObject.empty
     var bulk = ByteBuffer()
-    /// What is wrong with it, but no reason to refuse it: told with WARNINGS instead of SUCCESS.
+    /// Faults that are no reason to refuse the request; the response reports them with WARNINGS, not SUCCESS.
     var warnings: [String] = []
 
     /// A parameter, nil when it is missing.
     subscript(name: String) -> JSON? { parameters?[name] }
 }
 
-/// What a message of an app turned out to be.
+/// What a message from an app turned out to be.
 enum IncomingMessage {
     case request(Request)
-    /// A function the specification does not know: v1 has its name only.
+    /// A function that the specification does not know; v1 has only its name.
     case unknownFunction(Request)
-    /// Responses and notifications: nothing of what the simulator sends waits for them.
+    /// Responses and notifications: the simulator sends nothing that waits for them.
     case other
-    /// Too short, or of sizes that do not add up.
+    /// Too short, or with sizes that do not add up.
     case malformed
 }
 
 extension IncomingMessage {
-    /// Bytes of JSON that are read: what is read is read on the relay's own loop, and others wait.
+    /// The most bytes of JSON that are read: this happens on the relay's own loop, and others wait meanwhile.
     private static let maximumJSONBytes = 256 << 10
 
     private static func parameters(_ bytes: ByteBuffer) -> JSONObject? {
@@ -90,7 +90,7 @@ extension Request {
 }
 
 extension FunctionID {
-    /// Notifications start at 0x8000, of which a second range is for the old policy exchange.
+    /// Notifications start at 0x8000; a second range among them is for the old policy exchange.
     var isRequest: Bool {
         name != nil && self != .genericResponse && rawValue & 0x8000 == 0
     }

@@ -1,25 +1,25 @@
 import OpenXCProtocol
 
-/// How firmware 8.2.1 takes what its host sends: a small queue of bytes, read in the form in force. It is
+/// How firmware 8.2.1 reads what its host sends: a small queue of bytes, read in the payload format in force. It is
 /// much less patient than a relay is.
 struct CommandInput: Sendable {
     /// Bytes of the queue; a command has to fit.
     static let queueBytes = 383
-    /// Fewer bytes are not looked at until more come.
+    /// Fewer bytes are not examined until more come.
     static let fewestBytes = 3
 
     private var queue: [UInt8] = []
 
-    /// What came of the bytes of one read.
+    /// Handles the bytes of one read.
     ///
-    /// - Parameter take: is given each message; returns the form for those behind it.
+    /// - Parameter take: gets each message; returns the format for those after it.
     mutating func receive(
         _ bytes: some Sequence<UInt8>, in format: PayloadFormat,
         _ take: (Taken) -> PayloadFormat
     ) {
         var format = format
         for byte in bytes {
-            // A full queue is dumped.
+            // A full queue is discarded.
             if queue.count >= Self.queueBytes { queue = [] }
             queue.append(byte)
             if format == .json, byte == 0, queue.count >= Self.fewestBytes {
@@ -28,19 +28,19 @@ struct CommandInput: Sendable {
                 format = readProtobuf(format, take)
             }
         }
-        // Of a message that is not whole yet, what was read is lost.
+        // What has come of an incomplete message is lost, unless it has fewer than `fewestBytes`.
         if format == .protobuf, queue.count >= Self.fewestBytes { queue = [] }
     }
 
     enum Taken {
-        /// - Parameter text: as it stood there; nil in protobuf.
+        /// - Parameter text: the JSON as it was received; nil in protobuf.
         case message(VehicleMessage, text: [UInt8]?)
-        /// JSON, and no message that is valid.
+        /// JSON, but not a valid message.
         case invalid
     }
 
-    /// The queue ends with a NUL. Everything before the first brace is passed over. What is not JSON stays,
-    /// and blocks what comes behind it until the queue is full.
+    /// The queue ends with a NUL. Everything before the first brace is skipped. Bytes that are not JSON stay, and
+    /// block what comes after them until the queue is full.
     private mutating func readJSON(
         _ format: PayloadFormat, _ take: (Taken) -> PayloadFormat
     ) -> PayloadFormat {
@@ -61,7 +61,7 @@ struct CommandInput: Sendable {
         }
     }
 
-    /// Where the message lies in the queue; nil while its length is not there.
+    /// Where the message lies in the queue; nil until its length has arrived.
     private var body: Range<Int>? {
         guard let first = queue.first else { return nil }
         if first < 0x80 { return 1..<1 + Int(first) }

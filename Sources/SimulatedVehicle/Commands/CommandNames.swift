@@ -2,9 +2,9 @@ import OpenXCProtocol
 
 /// How firmware finds out which command is meant, and what it cannot read although others can.
 enum CommandNames {
-    /// The command whose name is the beginning of this one, with the arguments that it has.
+    /// The known command whose name is a prefix of this name, with the arguments that came with it.
     ///
-    /// - Returns: Nil for one that is really unknown.
+    /// - Returns: Nil for a command that is really unknown.
     static func byPrefix(_ name: String, _ object: JSONFragment) -> Command? {
         let words = CommandName.known.map(\.word)
         guard let word = words.first(where: { name.hasPrefix($0) }),
@@ -17,13 +17,13 @@ enum CommandNames {
         return command
     }
 
-    /// Firmware reads `request` with an `id` in it, and not what the format's text says instead.
+    /// Firmware reads `request` with an `id` in it, not with the `message_id` that the format's text names instead.
     static func isReadable(_ text: [UInt8]) -> Bool {
         let text = String(decoding: text, as: UTF8.self)
         return keyEnds("message_id", in: text).isEmpty || !keyEnds("id", in: text).isEmpty
     }
 
-    /// Where a member has this value, as it is written.
+    /// Where a member has this value, in its literal form.
     private static func value(
         _ key: String, _ value: String, in text: String
     ) -> Range<String.Index>? {
@@ -33,8 +33,8 @@ enum CommandNames {
         return nil
     }
 
-    /// Where the values of members of this name begin. What stands in a text is no name of a member: behind
-    /// it comes no colon, and quotation marks in it have a backslash before them.
+    /// Where the values of members of this name begin. A match within a text is not a member's name: no colon
+    /// follows it, and quotation marks within it are preceded by a backslash.
     private static func keyEnds(_ key: String, in text: String) -> [String.Index] {
         text.ranges(of: "\"\(key)\"").compactMap { range in
             guard text[..<range.lowerBound].last != "\\" else { return nil }

@@ -1,6 +1,6 @@
 import OpenXCProtocol
 
-/// How firmware tells its host what a module has answered.
+/// How firmware reports a module's answer to its host.
 struct DiagnosticAnswer: Sendable {
     let request: DiagnosticRequest
     let module: VehicleModules.Module
@@ -42,7 +42,7 @@ struct DiagnosticAnswer: Sendable {
     }
 
     private func response(success: Bool) -> DiagnosticResponse {
-        // Who was asked; where all were asked, who answers.
+        // The module that was asked; if all were asked, the identifier of the one that answers.
         let id =
             request.id == DiagnosticRequest.everybody ? module.responseID : module.responseID - 8
         return DiagnosticResponse(
@@ -50,7 +50,7 @@ struct DiagnosticAnswer: Sendable {
         )
     }
 
-    /// What stands before the data on the bus.
+    /// The bytes before the data on the bus.
     private var head: [UInt8] {
         var head = [UInt8(truncatingIfNeeded: request.mode &+ 0x40)]
         if request.mode == 0x22 || request.pid > 0xFF {
@@ -62,7 +62,7 @@ struct DiagnosticAnswer: Sendable {
         return head
     }
 
-    /// Piece by piece, each with what one frame of the bus holds; -1 is the last.
+    /// In pieces, each as long as one frame of the bus holds; the last has number -1.
     private func segments(of whole: [UInt8]) -> [VehicleMessage.Content] {
         var contents: [VehicleMessage.Content] = []
         var rest = whole[...]
@@ -80,12 +80,12 @@ struct DiagnosticAnswer: Sendable {
 
     // MARK: - Decoding
 
-    /// Asked for, or a value that everybody knows.
+    /// Whether the value is to be decoded: on request, or because the parameter is a standard one.
     private var isDecoded: Bool {
         request.decodedType != nil || request.mode == 0x01 && request.pid < 0xFF
     }
 
-    /// By the rule of the parameter; else all bytes as one number, as far as there is room.
+    /// Decodes by the rule of the parameter; otherwise takes all bytes as one number, as far as there is room.
     private func value(of data: [UInt8]) -> Double {
         if request.mode == 0x01, request.decodedType != DiagnosticRequest.DecodedType.none,
             let value = ParameterTable.all[request.pid]?.value

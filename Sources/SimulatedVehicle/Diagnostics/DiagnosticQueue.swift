@@ -1,9 +1,9 @@
 import NIOCore
 import OpenXCProtocol
 
-/// The requests that the firmware keeps: once or again and again, by the rules of firmware 8.2.1.
+/// The requests that the firmware keeps, one-time and recurring, by the rules of firmware 8.2.1.
 struct DiagnosticQueue: Sendable {
-    /// What tells one recurring request from another.
+    /// What distinguishes one recurring request from another.
     private struct Key: Hashable {
         var bus: Int32
         var id: UInt32
@@ -14,15 +14,15 @@ struct DiagnosticQueue: Sendable {
     private struct Entry: Sendable {
         var request: DiagnosticRequest
         var due: NIODeadline
-        /// Of one that was sent: it is answered, or given up, by then.
+        /// For a request that was sent: when it has been answered or is given up.
         var open: NIODeadline?
     }
 
-    /// At once, of both kinds.
+    /// The most requests kept at once, of both kinds.
     static let maximumRequests = 20
-    /// Times a second.
+    /// Requests per second.
     static let maximumFrequency = 10.0
-    /// What the vehicle has to answer in.
+    /// The time that the vehicle has to answer.
     static let patience = TimeAmount.milliseconds(100)
 
     private var entries: [Entry] = []
@@ -33,11 +33,11 @@ struct DiagnosticQueue: Sendable {
         entries.map { min($0.due, $0.open ?? $0.due) }.min()
     }
 
-    /// - Returns: Whether it was taken: the status of the response.
+    /// - Returns: Whether the request was accepted: the status of the response.
     mutating func add(_ request: DiagnosticRequest, at now: NIODeadline) -> Bool {
         guard request.frequency <= Self.maximumFrequency else { return false }
         if request.isRecurring, let twin = index(of: request) {
-            // The failed attempt takes the first one with it (firmware 8.2.1).
+            // The failed attempt also removes the first request (firmware 8.2.1).
             entries.remove(at: twin)
             return false
         }
@@ -46,7 +46,7 @@ struct DiagnosticQueue: Sendable {
         return true
     }
 
-    /// - Returns: Whether there was one that recurs.
+    /// - Returns: Whether there was such a recurring request.
     mutating func cancel(_ request: DiagnosticRequest) -> Bool {
         guard let index = index(of: request) else { return false }
         entries.remove(at: index)
@@ -62,8 +62,8 @@ struct DiagnosticQueue: Sendable {
             bus: max(1, request.bus), id: request.id, mode: request.mode, pid: request.pid)
     }
 
-    /// A request that was sent ends with its answer, and does not wait until the vehicle's time is up. Of
-    /// several that are the same, one that still waits.
+    /// Ends a request that has been answered, before the vehicle's time is up. Of several equal ones, ends one that
+    /// still waits.
     mutating func end(_ request: DiagnosticRequest, at time: NIODeadline) {
         let waiting = entries.firstIndex {
             $0.request == request && $0.open.map { $0 > time } ?? false
@@ -71,7 +71,7 @@ struct DiagnosticQueue: Sendable {
         if let waiting { entries[waiting].open = time }
     }
 
-    /// The requests to be put to the vehicle now.
+    /// The requests to send to the vehicle now.
     mutating func due(at now: NIODeadline) -> [DiagnosticRequest] {
         entries.removeAll { entry in
             !entry.request.isRecurring && entry.open.map { $0 <= now } ?? false

@@ -1,9 +1,9 @@
 /// A parameter of mode 1 of OBD-II (SAE J1979), as bytes and as a value.
 struct Parameter: Sendable {
     var pid: UInt32
-    /// Data bytes of the drive's present state.
+    /// The data bytes for the drive's present state.
     var bytes: @Sendable (Drive) -> [UInt8]
-    /// What the bytes say; nil where they are bits.
+    /// Converts the bytes to a value; nil where they are bits.
     var value: (@Sendable ([UInt8]) -> Double)?
 
     static func one(
@@ -33,11 +33,11 @@ struct Parameter: Sendable {
     }
 }
 
-/// The parameters that the simulated engine knows.
+/// The parameters that the simulated engine supports.
 enum ParameterTable {
     private static let percent = 100.0 / 255
 
-    /// In ascending order, without those that say which there are.
+    /// In ascending order, without those that list the supported ones.
     private static let known: [Parameter] = [
         .bits(0x01, [0x00, 0x07, 0xE5, 0x00]), .bits(0x03, [0x02, 0x00]),
         .one(0x04, scale: percent) { $0.train.load * 100 },
@@ -68,7 +68,7 @@ enum ParameterTable {
 
     static let all: [UInt32: Parameter] = {
         var all = Dictionary(uniqueKeysWithValues: known.map { ($0.pid, $0) })
-        // 0x00, 0x20, 0x40: which of the next 32 there are, and whether there are more.
+        // 0x00, 0x20, 0x40: which of the next 32 are supported, and whether there are more.
         let last = known.last?.pid ?? 0
         for first in stride(from: UInt32(0), through: last, by: 0x20) {
             var bits: UInt32 = last > first + 0x20 ? 1 : 0
@@ -81,8 +81,8 @@ enum ParameterTable {
         return all
     }()
 
-    /// What the vehicle interface asks for by itself when told to (firmware, `predefined_obd2`), and how
-    /// often.
+    /// The parameters that the vehicle interface requests by itself when told to (firmware, `predefined_obd2`), and
+    /// how often.
     static let predefined: [(name: String, pid: UInt32, hertz: Int)] = [
         ("engine_speed", 0x0C, 5), ("vehicle_speed", 0x0D, 5), ("engine_load", 0x04, 5),
         ("engine_coolant_temperature", 0x05, 1), ("barometric_pressure", 0x33, 1),

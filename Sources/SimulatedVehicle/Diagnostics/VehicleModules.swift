@@ -1,11 +1,11 @@
 import OpenXCProtocol
 
-/// What the simulated vehicle's modules answer to diagnostic requests: an engine at 0x7e0 and a gearbox
-/// at 0x7e1. What nobody has an answer to stays unanswered.
+/// The answers of the simulated vehicle's modules to diagnostic requests: an engine at 0x7e0 and a gearbox at
+/// 0x7e1. A request that no module can answer stays unanswered.
 struct VehicleModules: Sendable {
-    /// What one module says.
+    /// The answer of one module.
     enum Answer: Hashable, Sendable {
-        /// - Parameter data: behind service and parameter.
+        /// - Parameter data: the bytes after service and parameter.
         case positive([UInt8])
         case negative(NegativeCode)
     }
@@ -28,7 +28,7 @@ struct VehicleModules: Sendable {
 
     let vin: String?
 
-    /// Who feels addressed by an identifier.
+    /// The modules that an identifier addresses.
     static func addressed(by id: UInt32) -> [Module] {
         if id == DiagnosticRequest.everybody { return Module.allCases }
         return Module(rawValue: id).map { [$0] } ?? []
@@ -38,7 +38,7 @@ struct VehicleModules: Sendable {
     func answer(_ request: DiagnosticRequest, of module: Module, in drive: Drive) -> Answer? {
         let answer = answer(
             mode: request.mode, pid: request.pid, payload: request.payload, module, drive)
-        // Nobody refuses what was not asked of it alone (ISO 15765-4).
+        // A module does not refuse a request that was sent to all (ISO 15765-4).
         if request.id == DiagnosticRequest.everybody, case .negative = answer { return nil }
         return answer
     }
@@ -52,7 +52,7 @@ struct VehicleModules: Sendable {
                 ?? .negative(.subFunctionNotSupported)
         case (0x01, .gearbox):
             switch pid {
-            // Only 0x0D.
+            // Only 0x0D is supported.
             case 0x00: .positive([0x00, 0x08, 0x00, 0x00])
             case 0x0D: .positive(ParameterTable.all[0x0D]?.bytes(drive) ?? [])
             default: .negative(.subFunctionNotSupported)
@@ -82,7 +82,7 @@ struct VehicleModules: Sendable {
         switch identifier {
         case 0xF190: vin.map { .positive(Array($0.utf8)) } ?? .negative(.requestOutOfRange)
         case 0xDE00: .positive([0x12, 0x34])
-        // As long as a message can be.
+        // The longest data that fit into a message.
         case 0xDE01: .positive((0..<200).map { UInt8($0) })
         case 0...0xFF: .negative(.incorrectLength)
         default: .negative(.requestOutOfRange)

@@ -1,17 +1,17 @@
 import OpenXCProtocol
 
-/// Frames of the simulated vehicle's two buses, as passthrough shows them. Firmware gives no frame format
-/// with them.
+/// Frames of the simulated vehicle's two buses, as passthrough shows them. Firmware sends them without a frame
+/// format.
 enum CANFrames {
-    /// Those that are there.
+    /// The buses that exist.
     static let buses: ClosedRange<Int32> = 1...2
 
     private struct Frame: Sendable {
         var bus: Int32
         var id: UInt32
-        /// Slots between two.
+        /// Slots between two frames.
         var period: Int
-        /// Whether firmware's acceptance filter lets it through: whether a signal is made of it.
+        /// Whether firmware's acceptance filter lets the frame through, because a signal is made from it.
         var isAccepted: Bool
         var data: @Sendable (Drive) -> [UInt8]
     }
@@ -51,7 +51,7 @@ enum CANFrames {
     private static func byte(_ value: Double) -> UInt8 { UInt8(max(0, min(255, value))) }
 
     private static func word(_ value: Double) -> [UInt8] {
-        // What counts on and on begins again at 0.
+        // Values that count on and on wrap around to 0.
         let word = UInt16(max(0, value).truncatingRemainder(dividingBy: 65_536))
         return [UInt8(word >> 8), UInt8(word & 0xFF)]
     }

@@ -1,20 +1,20 @@
 import Glibc
 
-/// The course the simulated vehicle drives, over and over: a block with four right turns, a traffic light
-/// and a fast side, closed, so that position, steering and speed fit each other for as long as it runs.
+/// The course that the simulated vehicle drives, over and over: a block with four right turns, a traffic light and
+/// a fast side. It is closed, so that position, steering and speed match for as long as it runs.
 struct Course: Sendable {
     struct Section: Sendable {
         /// Metres.
         var length: Double
-        /// Of the turn in metres; nil where the road is straight.
+        /// Radius of the turn in metres; nil where the road is straight.
         var radius: Double?
         /// Metres per second.
         var limit: Double
-        /// Seconds to wait at its end, for a traffic light; 0 where nobody waits.
+        /// Seconds to wait at its end, for a traffic light; 0 for no wait.
         var wait: Double = 0
     }
 
-    /// Metres east and north of the start, and where the vehicle looks.
+    /// Metres east and north of the start, and the vehicle's heading.
     struct Place: Sendable {
         var east = 0.0
         var north = 0.0
@@ -25,12 +25,12 @@ struct Course: Sendable {
     let sections: [Section]
     /// Where each section begins: metres from the start, and the place.
     private let starts: [(distance: Double, place: Place)]
-    /// Of one lap, metres.
+    /// Length of one lap in metres.
     let length: Double
 
     static let block = Course(east: 1500, south: 900, radii: (15, 60, 80, 15))
 
-    /// A rectangle with rounded corners, begun on its northern side, 50 m behind the corner.
+    /// A rectangle with rounded corners, starting on its northern side, 50 m after the corner.
     private init(
         east: Double, south: Double, radii: (Double, Double, Double, Double)
     ) {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A drive in steps of `step` seconds; everything it says fits together, because one thing follows from
-/// the other: the driver wants a speed, the speed turns the engine and moves the vehicle along the course,
-/// and the engine burns fuel. The same every time.
+/// A drive in steps of `step` seconds. All its values match, because each follows from another: the driver wants a
+/// speed, the speed turns the engine and moves the vehicle along the course, and the engine burns fuel. Every drive
+/// is the same.
 package struct Drive: Sendable {
     /// Seconds.
     static let step = 0.1
-    /// Of the steering gear, and the wheelbase in metres.
+    /// The steering gear's ratio, and the wheelbase in metres.
     private static let steeringRatio = 15.5
     private static let wheelbase = 2.7
     /// Where the course begins; one degree of latitude is 111.32 km.
@@ -22,14 +22,14 @@ package struct Drive: Sendable {
     private(set) var distance = 0.0
     /// m/s.
     private(set) var speed = 0.0
-    /// Metres in its life.
+    /// Metres driven in its life.
     private(set) var metres = 13_966_000.0
-    /// Degrees at the wheel, positive to the right.
+    /// Degrees at the steering wheel, positive to the right.
     private(set) var steering = 0.0
-    /// Pressed in the last step, and released.
+    /// The button pressed or released in the last step.
     private(set) var button: Button?
 
-    /// On the steering wheel.
+    /// A button on the steering wheel.
     struct Button: Sendable, Equatable {
         var name: String
         var event: String
@@ -46,7 +46,7 @@ package struct Drive: Sendable {
         let acceleration = driver.acceleration(on: course, at: distance, speed: speed)
         let before = speed
         speed = max(0, speed + acceleration * Self.step)
-        // The mean speed of the step, so that what is driven is the speed integrated.
+        // The mean speed of the step, so that the distance is the integral of the speed.
         let driven = (before + speed) / 2 * Self.step
         distance += driven
         metres += driven
@@ -78,12 +78,12 @@ package struct Drive: Sendable {
         case .go: break
         case .again:
             laps &+= 1
-            // It stopped a little before the end of the lap, and goes on from there.
+            // The vehicle stopped a little before the end of the lap; the next one starts from 0.
             distance = 0
         }
     }
 
-    /// Turns the wheel no faster than hands do.
+    /// Turns the steering wheel no faster than hands do.
     private mutating func steer() {
         var goal = 0.0
         if speed > 0 {
@@ -95,7 +95,7 @@ package struct Drive: Sendable {
         }
     }
 
-    /// Every second lap is a night with rain on its second side.
+    /// Every second lap is at night, with rain on its second side.
     private mutating func light() {
         let isNight = laps % 2 == 1 && cabin.ignition == .run
         let section = course.section(at: distance)
@@ -104,7 +104,7 @@ package struct Drive: Sendable {
         cabin.areWipersOn = isNight && section == 3
     }
 
-    /// Two buttons a lap.
+    /// Presses two buttons per lap.
     private mutating func press(_ driven: Double) {
         button = nil
         guard driven > 0 else { return }

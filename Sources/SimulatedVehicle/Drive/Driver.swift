@@ -1,6 +1,6 @@
 /// What the driver does and when: gets in, starts, drives a lap, parks, gets out, and begins again.
 struct Driver: Sendable {
-    /// Something with hands or feet.
+    /// An action of the driver's hands or feet.
     enum Act: Sendable {
         case door(Cabin.Door, isOpen: Bool)
         case ignition(Cabin.Ignition)
@@ -8,11 +8,11 @@ struct Driver: Sendable {
         case parkingBrake(Bool)
         case refuel
         case go
-        /// The lap after next begins here.
+        /// The next lap begins here.
         case again
     }
 
-    /// Seconds since the vehicle stands, and what happens then.
+    /// Actions, each with its time in seconds since the vehicle stopped.
     private typealias Plan = [(at: Double, act: Act)]
 
     private static let leaving: Plan = [
@@ -36,17 +36,17 @@ struct Driver: Sendable {
 
     private static let plans = [leaving, arriving]
     private var phase = Phase.stands(plan: 0, step: 0, since: 0)
-    /// The traffic light that was waited for.
+    /// The traffic light at which the vehicle has already waited.
     private var served: Int?
 
-    /// Slowing down before a turn or a stop, m/s².
+    /// Deceleration before a turn or a stop, m/s².
     static let comfort = 1.8
     /// Metres before the end of the section.
     static let stopMargin = 1.0
 
     var drives: Bool { if case .drives = phase { true } else { false } }
 
-    /// What is done at this time, in order.
+    /// The actions due at this time, in order.
     ///
     /// - Parameter time: seconds since the drive began.
     mutating func acts(at time: Double) -> [Act] {
@@ -90,7 +90,7 @@ struct Driver: Sendable {
         if let served, served != section { self.served = nil }
         let allowed = allowedSpeed(on: course, at: distance, section)
         let wanted = (allowed - speed) / 0.3
-        // Strong from standing, less the faster it is.
+        // Strong from a standstill, less at higher speeds.
         let most = 2.0 - min(1.0, speed / 30)
         return max(-3.5, min(most, wanted))
     }
@@ -113,9 +113,9 @@ struct Driver: Sendable {
         return allowed
     }
 
-    /// Called while it drives.
+    /// Called while the vehicle drives.
     ///
-    /// - Returns: Whether the vehicle stands now.
+    /// - Returns: Whether the vehicle has stopped.
     mutating func stop(
         on course: Course, at distance: Double, speed: Double, time: Double
     ) -> Bool {
@@ -132,7 +132,7 @@ struct Driver: Sendable {
     }
 }
 
-/// What can be switched, opened and pulled.
+/// The controls, doors and lights of the vehicle.
 struct Cabin: Sendable {
     enum Door: String, Sendable, CaseIterable {
         case driver

@@ -21,19 +21,19 @@ struct Drivetrain: Sendable {
     var engine = Engine.off
     /// The lever is at D.
     var isInDrive = false
-    /// From 0.
+    /// The gear, counted from 0.
     private(set) var gear = 0
     /// Revolutions per minute.
     private(set) var engineSpeed = 0.0
-    /// At the gearbox's output.
+    /// Torque at the gearbox's output.
     private(set) var torque = 0.0
-    /// 0 to 1 of what the engine can give.
+    /// Load from 0 to 1, as a share of what the engine can give.
     private(set) var load = 0.0
     /// Percent.
     private(set) var pedal = 0.0
     private(set) var isBraking = true
     private(set) var litresUsed = 0.0
-    /// Since the engine was started.
+    /// Litres since the engine was started.
     private(set) var litresSinceStart = 0.0
     private(set) var secondsSinceStart = 0.0
     private(set) var litresPerHour = 0.0
@@ -47,8 +47,8 @@ struct Drivetrain: Sendable {
     }
 
     /// - Parameters:
-    ///   - speed: of the vehicle.
-    ///   - acceleration: m/s², by engine and brakes.
+    ///   - speed: that of the vehicle.
+    ///   - acceleration: m/s², from engine and brakes.
     mutating func advance(by seconds: Double, speed: Double, acceleration: Double) {
         switch engine {
         case .off: engineSpeed = 0
@@ -96,12 +96,12 @@ struct Drivetrain: Sendable {
         coolant += (goal - coolant) * min(1, seconds / (engine == .runs ? 90 : 1800))
     }
 
-    /// Fills up when little is left.
+    /// Fills the tank when little is left.
     mutating func refuel() {
         if litresInTank < 0.1 * Self.tankLitres { litresInTank = 0.9 * Self.tankLitres }
     }
 
-    // MARK: - Words for it (openxc-message-format, "Official Signals")
+    // MARK: - Names (openxc-message-format, "Official Signals")
 
     static let gearNames = ["first", "second", "third", "fourth", "fifth", "sixth"]
     var gearName: String { isInDrive ? Self.gearNames[gear] : "neutral" }

@@ -1,30 +1,30 @@
 import OpenXCProtocol
 
 /// Which measurements the vehicle interface sends, and when: the official names at their usual rates
-/// (openxc-message-format 0.8, "Official Signals"). States are sent once a second and when they change.
+/// (openxc-message-format 0.8, "Official Signals"). States are sent once a second and whenever they change.
 struct Signals: Sendable {
-    /// A second has this many slots; what is sent ten times a second is spread over the slots between.
+    /// Slots per second; measurements sent ten times a second are spread over the slots in between.
     static let slots = 50
 
     private struct Signal: Sendable {
         var name: String
-        /// Slots between two.
+        /// Slots between two measurements.
         var period: Int
         /// First slot.
         var offset: Int
         var value: @Sendable (Drive) -> VehicleValue
     }
 
-    /// A state of which changes are sent at once.
+    /// A state whose changes are sent at once.
     private struct State: Sendable {
         var name: String
         var offset: Int
         var value: @Sendable (Drive) -> VehicleValue
-        /// Of an evented measurement.
+        /// The event of an evented measurement.
         var event: (@Sendable (Drive) -> VehicleValue)?
     }
 
-    /// - Parameter steps: that a unit is cut into.
+    /// - Parameter steps: the parts into which a unit is divided.
     private static func number(
         _ name: String, hertz: Int, _ offset: Int, steps: Double,
         _ value: @escaping @Sendable (Drive) -> Double
@@ -68,14 +68,14 @@ struct Signals: Sendable {
 
     private var last: [Measurement] = []
 
-    /// What the states say, and the names of all measurements: for tests and documentation.
+    /// The names of all measurements: for tests and documentation.
     static var names: Set<String> {
         Set(numbers.map(\.name) + states.map(\.name) + ["button_event"])
     }
 
-    /// What is sent in a slot.
+    /// The measurements sent in a slot.
     ///
-    /// - Parameter isStep: the drive has gone on since the slot before.
+    /// - Parameter isStep: whether the drive has advanced since the slot before.
     mutating func due(in slot: Int, of drive: Drive, isStep: Bool) -> [Measurement] {
         var due: [Measurement] = []
         for signal in Self.numbers where slot % signal.period == signal.offset % signal.period {

@@ -6,17 +6,17 @@ import NIOCore
     import Musl
 #endif
 
-/// Reads a trace from a file or from standard input, entry by entry, with memory that does not grow with it.
+/// Reads a trace from a file or from standard input, entry by entry. Memory does not grow with the trace.
 package struct TraceFile: ~Copyable {
-    /// As people gave it; "-" is standard input.
+    /// The path as the user gave it; "-" is standard input.
     package let path: String
     private let descriptor: Int32
     private var reader = TraceReader()
     private var chunk = ByteBuffer()
     private var isAtEnd = false
-    /// Bytes of a packet that the file's writer had not finished.
+    /// Bytes of a packet that the file's writer did not finish.
     package var unfinishedBytes: Int { isAtEnd ? reader.unfinishedBytes : 0 }
-    /// Of the first file, once an entry has been read.
+    /// The header of the first file, once an entry has been read.
     package var header: TraceHeader? { reader.header }
 
     private static let chunkBytes = 1 << 20
@@ -28,9 +28,9 @@ package struct TraceFile: ~Copyable {
         if descriptor < 0 { throw TraceFileError(path, "cannot be opened: \(Self.reason)") }
     }
 
-    /// Reads from where an open file stands.
+    /// Reads from the current position of an open file.
     ///
-    /// - Parameter path: How messages are to call it.
+    /// - Parameter path: The name of the file in messages.
     /// - Throws: `TraceFileError` when there are no descriptors left.
     package init(copying open: Int32, as path: String) throws(TraceFileError) {
         self.path = path
@@ -42,7 +42,7 @@ package struct TraceFile: ~Copyable {
         if descriptor > STDIN_FILENO { close(descriptor) }
     }
 
-    /// The next entry; nil at the end. A packet that its writer had not finished is not an error.
+    /// The next entry; nil at the end. A packet that its writer did not finish is not an error.
     ///
     /// - Throws: `TraceFileError` when the file cannot be read or is not a trace.
     package mutating func next() throws(TraceFileError) -> TraceEntry? {
@@ -60,7 +60,7 @@ package struct TraceFile: ~Copyable {
         }
     }
 
-    /// Its end may have been none: somebody writes to it. The next call of `next` looks for more.
+    /// Tells that the file may have grown since its end was reached: the next call of `next` looks for more.
     package mutating func expectMore() { isAtEnd = false }
 
     private mutating func fill() throws(TraceFileError) {
@@ -80,13 +80,13 @@ package struct TraceFile: ~Copyable {
     private static var reason: String { String(cString: strerror(errno)) }
 }
 
-/// A trace that cannot be read, in words that name the file.
+/// Why a trace cannot be read, in words that name the file.
 package struct TraceFileError: Error, CustomStringConvertible {
     package let description: String
-    /// It holds nothing that a trace of relayd begins with: it is empty, or something else.
+    /// Whether the file does not begin like a trace of relayd: it is empty, or of another kind.
     package private(set) var isNoTrace = false
 
-    /// - Parameter offset: Behind the packet that it may concern.
+    /// - Parameter offset: The end of the packet that the error may concern.
     init(_ path: String, _ error: TraceError, at offset: UInt64) {
         let place = error.isOfPacket ? ", in the packet that ends at byte \(offset)" : ""
         self.init(path, "\(error)\(place)")

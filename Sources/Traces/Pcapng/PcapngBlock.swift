@@ -9,7 +9,7 @@ package enum PcapngBlock: Hashable, Sendable {
     case other(UInt32)
 }
 
-/// What a file says about itself.
+/// A section of a file, with the file's description of itself.
 package struct PcapngSection: Hashable, Sendable {
     package var operatingSystem: String?
     /// The program that wrote the file.
@@ -19,7 +19,7 @@ package struct PcapngSection: Hashable, Sendable {
     package init() {}
 }
 
-/// A place where packets were seen.
+/// An interface on which packets were seen.
 package struct PcapngInterface: Hashable, Sendable {
     package var linkType: UInt16
     package var name: String?
@@ -33,7 +33,7 @@ package struct PcapngInterface: Hashable, Sendable {
     }
 }
 
-/// Which way a packet went (`epb_flags`, bits 0 and 1).
+/// The direction of a packet (`epb_flags`, bits 0 and 1).
 package enum PcapngDirection: UInt8, Hashable, Sendable {
     case unknown = 0
     case inbound = 1
@@ -42,14 +42,14 @@ package enum PcapngDirection: UInt8, Hashable, Sendable {
 
 /// An Enhanced Packet.
 package struct PcapngPacket: Hashable, Sendable {
-    /// Counts the interfaces of the section from 0.
+    /// The number of the interface in its section, from 0.
     package var interface: UInt32
-    /// Of the interface's clock.
+    /// The time in ticks of the interface's clock.
     package var ticks: UInt64
     package var direction: PcapngDirection = .unknown
-    /// What was captured.
+    /// The captured bytes.
     package var data: ByteBuffer
-    /// What the packet had before it was cut; never less than `data` has.
+    /// The size of the packet before it was cut; never less than that of `data`.
     package var originalBytes: Int
     package var comments: [String] = []
 

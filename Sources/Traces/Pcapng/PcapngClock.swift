@@ -1,7 +1,7 @@
-/// What one tick of an interface's clock is worth (`if_tsresol`, `if_tsoffset`).
+/// The resolution and offset of an interface's clock (`if_tsresol`, `if_tsoffset`).
 package struct PcapngClock: Hashable, Sendable {
-    /// As in the file: a negative power of ten, or with the highest bit set one of two. Microseconds
-    /// where a file says nothing.
+    /// As in the file: a negative power of ten, or of two if the highest bit is set. Microseconds if the file
+    /// does not say.
     package var resolution: UInt8 = 6
     /// Seconds to add.
     package var offset: Int64 = 0
@@ -11,7 +11,7 @@ package struct PcapngClock: Hashable, Sendable {
 
     package init() {}
 
-    /// Nanoseconds since 1970; nil when 64 bits do not hold them.
+    /// Nanoseconds since 1970; nil when they do not fit in 64 bits.
     package func nanoseconds(_ ticks: UInt64) -> Int64? {
         guard let time = Self.scaled(ticks, resolution).flatMap(Int64.init(exactly:)) else {
             return nil

@@ -1,17 +1,17 @@
 import SDLProtocol
 
-/// Why bytes are no pcapng file, and where.
+/// Why bytes are not a pcapng file, and where.
 package struct PcapngError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The file begins with something else.
         case notPcapng([UInt8])
         case noByteOrder(UInt32)
         case version(UInt16)
-        /// Shorter than a block, or no multiple of four.
+        /// Shorter than a block, or not a multiple of four.
         case blockLength(UInt32)
         /// A block of more than `PcapngReader.maximumBlockBytes`.
         case tooLarge(UInt32)
-        /// A block says its length in front and behind, and the two are not the same.
+        /// The lengths at the beginning and the end of a block differ.
         case lengthsDiffer(first: UInt32, last: UInt32)
         case blockTooShort(String)
         case packetTooLong(captured: UInt32, available: Int)
@@ -19,12 +19,12 @@ package struct PcapngError: Error, Hashable, Sendable {
     }
 
     package var reason: Reason
-    /// Where the block begins, in bytes from the start of the file.
+    /// The start of the block, in bytes from the start of the file.
     package var offset: UInt64
 }
 
 extension PcapngError: CustomStringConvertible {
-    /// What was found, what was expected, and what to do where something can be done.
+    /// What was found, what was expected, and what to do about it if anything.
     package var description: String {
         switch reason {
         case .notPcapng(let bytes):
@@ -56,7 +56,7 @@ extension PcapngError: CustomStringConvertible {
         bytes.map { $0.hexDigits.uppercased() }.joined(separator: " ")
     }
 
-    /// What people have at hand instead.
+    /// Names other kinds of files that users are likely to have.
     private static func hint(_ bytes: [UInt8]) -> String {
         switch bytes {
         case [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1],

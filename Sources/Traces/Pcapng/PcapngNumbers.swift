@@ -3,7 +3,7 @@ enum PcapngNumbers {
     static let section: UInt32 = 0x0A0D_0D0A
     static let interface: UInt32 = 1
     static let packet: UInt32 = 6
-    /// As the writer sees it; the other way round in a file of the other byte order.
+    /// In the writer's byte order; reversed in a file of the other byte order.
     static let byteOrderMagic: UInt32 = 0x1A2B_3C4D
 
     enum Option {
@@ -18,7 +18,7 @@ enum PcapngNumbers {
         static let flags: UInt16 = 2
     }
 
-    /// The longest text an option holds.
+    /// The maximum length of an option's text.
     static let maximumOptionBytes = Int(UInt16.max)
 
     static func padding(_ bytes: Int) -> Int { -bytes & 3 }

@@ -1,24 +1,26 @@
 package import NIOCore
 
-/// Cuts the bytes of a pcapng file into blocks, however they come; either byte order, several sections.
+/// Cuts the bytes of a pcapng file into blocks, in whatever pieces they come. Supports both byte orders and
+/// several sections.
 ///
-/// What it holds is bounded: one block at a time, of at most `maximumBlockBytes`.
+/// Its memory is bounded: one block at a time, of at most `maximumBlockBytes`.
 package struct PcapngReader {
-    /// A frame of SDL has at most a few hundred KiB; the largest block a reader of Wireshark takes is 16 MiB.
+    /// A frame of SDL has at most a few hundred KiB; the largest block that Wireshark's reader accepts is 16
+    /// MiB.
     package static let maximumBlockBytes = 16 << 20
 
     private var buffer = ByteBuffer()
-    /// Where in the file `buffer` begins.
+    /// The file offset of the start of `buffer`.
     private var consumed: UInt64 = 0
     private var endianness = Endianness.little
     private var hasSection = false
 
     package init() {}
 
-    /// Where in the file the next block begins.
+    /// The file offset of the next block.
     package var offset: UInt64 { consumed }
 
-    /// Bytes of a block whose end has not come.
+    /// Bytes of an incomplete block.
     package var unfinishedBytes: Int { buffer.readableBytes }
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -30,9 +32,9 @@ package struct PcapngReader {
         }
     }
 
-    /// The next whole block; nil until more bytes have come.
+    /// The next whole block; nil until more bytes come.
     ///
-    /// - Throws: `PcapngError` where the bytes are no pcapng; the reader must not be used again then.
+    /// - Throws: `PcapngError` where the bytes are not pcapng; the reader must not be used after that.
     package mutating func next() throws(PcapngError) -> PcapngBlock? {
         guard let type = number(at: 0) else {
             if !hasSection, buffer.readableBytes > 0 { try checkBeginning() }
@@ -61,7 +63,7 @@ package struct PcapngReader {
         return block
     }
 
-    /// Recognises at the first bytes what is not pcapng, instead of waiting for a block of four GiB.
+    /// Recognises a file that is not pcapng by its first bytes, instead of waiting for a block of four GiB.
     private func checkBeginning() throws(PcapngError) {
         let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
         let found = buffer.readableBytesView.prefix(4)
@@ -161,7 +163,7 @@ package struct PcapngReader {
         return .packet(packet)
     }
 
-    /// Options may end with the block, without one that says so.
+    /// Reads options, which may end with the block instead of an end marker.
     private func options(
         _ body: inout ByteBuffer, _ found: (UInt16, ByteBuffer) -> Void
     ) throws(PcapngError) {

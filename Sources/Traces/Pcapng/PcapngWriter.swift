@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Appends blocks of pcapng, little-endian, with times in nanoseconds.
+/// Appends pcapng blocks, little-endian, with times in nanoseconds.
 enum PcapngWriter {
     static func append(_ section: PcapngSection, to blocks: inout TraceBlocks) {
         block(PcapngNumbers.section, to: &blocks) { blocks in
             write(PcapngNumbers.byteOrderMagic, to: &blocks.copied)
             write(UInt16(1), to: &blocks.copied)
             write(UInt16(0), to: &blocks.copied)
-            // The length of the section, which nobody knows yet.
+            // The length of the section, which is not known yet.
             write(Int64(-1), to: &blocks.copied)
             let option = PcapngNumbers.Option.self
             for comment in section.comments { text(option.comment, comment, to: &blocks.copied) }
@@ -21,7 +21,7 @@ enum PcapngWriter {
         block(PcapngNumbers.interface, to: &blocks) { blocks in
             write(interface.linkType, to: &blocks.copied)
             write(UInt16(0), to: &blocks.copied)
-            // No limit to what is captured of a packet.
+            // No limit on the captured bytes of a packet.
             write(UInt32(0), to: &blocks.copied)
             let option = PcapngNumbers.Option.self
             text(option.name, interface.name, to: &blocks.copied)
@@ -33,11 +33,11 @@ enum PcapngWriter {
         }
     }
 
-    /// Appends a packet whose data is `head` and behind it `bytes`.
+    /// Appends a packet whose data is `head` followed by `bytes`.
     ///
     /// - Parameters:
     ///   - nanoseconds: Since 1970.
-    ///   - omitted: Bytes that the packet had behind these.
+    ///   - omitted: The number of further bytes that the packet had.
     static func packet(
         interface: UInt32, nanoseconds: Int64, direction: PcapngDirection, head: StaticString,
         bytes: ByteBuffer, omitted: Int = 0, comments: [String] = [], to blocks: inout TraceBlocks
@@ -79,7 +79,7 @@ enum PcapngWriter {
         blocks.copied.setInteger(length, at: place + 4, endianness: .little)
     }
 
-    /// Texts longer than an option may be are cut.
+    /// Appends a text, cut to the maximum length of an option.
     private static func text(_ option: UInt16, _ text: String?, to buffer: inout ByteBuffer) {
         guard let text else { return }
         let bytes = text.utf8.prefix(PcapngNumbers.maximumOptionBytes)

@@ -1,10 +1,10 @@
 package import RelayCore
 
-/// One packet of a trace, understood.
+/// One packet of a trace, decoded.
 package struct TraceEntry: Sendable {
     package var time: WallTime
     package var content: Content
-    /// What people wrote at it.
+    /// The comments that people added to it.
     package var comments: [String] = []
 
     package init(time: WallTime, content: Content, comments: [String] = []) {
@@ -13,17 +13,17 @@ package struct TraceEntry: Sendable {
 
     package enum Content: Sendable {
         /// - Parameters:
-        ///   - omitted: Bytes of its payload that were not recorded.
-        ///   - isMasked: Values were overwritten.
+        ///   - omitted: Bytes of the payload that were not recorded.
+        ///   - isMasked: Whether values were overwritten.
         case frame(TappedFrame, omitted: Int, isMasked: Bool)
-        /// Bytes that were no frame.
+        /// Bytes that were not a frame.
         case bytes(TappedBytes)
         case record(TraceRecord)
     }
 }
 
 extension TraceEntry {
-    /// The same as it came past the tap; nil for what did not come that way.
+    /// The entry as it passed the tap; nil if it did not come from the tap.
     package var item: TapItem? {
         switch content {
         case .frame(let frame, _, _): .frames([frame])
@@ -51,7 +51,7 @@ extension TraceEntry {
         if case .frame(let tapped, _, _) = content { tapped } else { nil }
     }
 
-    /// The app whose connection it is about.
+    /// The app whose connection the entry concerns.
     package var app: AppID? {
         switch content {
         case .frame(let tapped, _, _): tapped.app

@@ -2,16 +2,17 @@ package import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// Reads a trace from its bytes, however they come. Memory does not grow with the trace.
+/// Reads a trace from its bytes, in whatever pieces they come. Memory does not grow with the trace.
 ///
-/// Files of other programs may hold packets of SDL too: what is not relayd's is left out and counted.
+/// Files of other programs may hold packets of SDL too: packets that are not relayd's are skipped and
+/// counted.
 package struct TraceReader {
     private var blocks = PcapngReader()
     private var interfaces: [Interface] = []
     private var application: String?
     /// The first record of the file, once it is read.
     package private(set) var header: TraceHeader?
-    /// Packets that are none of relayd's.
+    /// Packets that are not relayd's.
     package private(set) var foreignPackets = 0
     private var hasEntries = false
 
@@ -21,30 +22,30 @@ package struct TraceReader {
         var clock: PcapngClock
     }
 
-    /// Nanoseconds since 1970, until 2116: whoever reads entries may subtract two of them.
+    /// Nanoseconds since 1970, until 2116: the difference of two of them must not overflow.
     private static let times = 0...(Int64.max / 2)
-    /// More places than connections there can be in a section make no sense.
+    /// More interfaces than a section can have connections make no sense.
     private static let maximumInterfaces = 1 << 20
 
     package init() {}
 
     package mutating func append(_ bytes: ByteBuffer) { blocks.append(bytes) }
 
-    /// Bytes of a packet whose end has not come: at the end of a file, what its writer had not finished.
+    /// Bytes of an incomplete packet; at the end of a file, a packet that its writer did not finish.
     package var unfinishedBytes: Int { blocks.unfinishedBytes }
 
-    /// Where in the file the next packet begins.
+    /// The file offset of the next packet.
     package var offset: UInt64 { blocks.offset }
 
-    /// The next entry; nil until more bytes have come.
+    /// The next entry; nil until more bytes come.
     ///
-    /// - Throws: `TraceError`. After one that concerns a packet the reader goes on behind it; after
+    /// - Throws: `TraceError`. After one that concerns a packet, the reader continues with the next; after
     ///   `pcapng` and `newer` it must not be used again.
     package mutating func next() throws(TraceError) -> TraceEntry? {
         while let block = try nextBlock() {
             switch block {
             case .section(let section):
-                // A file that was put together of several starts again.
+                // In a file that was joined from several, each part starts over.
                 interfaces = []
                 application = section.application
             case .interface(let interface): add(interface)
@@ -60,10 +61,10 @@ package struct TraceReader {
         return nil
     }
 
-    /// To be called at the end of the file.
+    /// Checks the end of the file.
     ///
-    /// - Throws: `TraceError.empty` or `tooShort` when it ends before the first packet, `noBeginning` when
-    ///   its first packet is missing, `notATrace` when there was nothing of relayd in it.
+    /// - Throws: `TraceError.empty` or `tooShort` when the file ends before the first packet, `noBeginning`
+    ///   when its first packet is missing, `notATrace` when it has no packet of relayd.
     package func finish() throws(TraceError) {
         guard header == nil else { return }
         if hasEntries { throw .noBeginning }
@@ -123,7 +124,7 @@ package struct TraceReader {
         case record
     }
 
-    /// Takes the tags; nil when the packet is for another dissector.
+    /// Reads the tags; nil when the packet is for another dissector.
     private func dissector(_ data: inout ByteBuffer) throws(TraceError) -> Dissector? {
         var found: Dissector?
         while let tag = data.readInteger(as: UInt16.self) {
@@ -173,8 +174,8 @@ package struct TraceReader {
             comments: notes)
     }
 
-    /// Whether the header is one of SDL, and says as many bytes as the packet had; only of audio and video
-    /// some may be missing.
+    /// Whether the data begins with an SDL header whose length matches the packet; only in audio and video,
+    /// bytes may be missing.
     private static func isFrame(_ data: ByteBuffer, omitted: Int) -> Bool {
         let start = data.readerIndex
         guard let first = data.getInteger(at: start, as: UInt8.self),
@@ -222,7 +223,7 @@ package struct TraceReader {
     private static func direction(
         _ packet: PcapngPacket, _ interface: Interface
     ) -> Direction {
-        // Inbound is what relayd received: of an app's connection what the app sent.
+        // Inbound is what relayd received: on an app's connection, the frames of the app.
         (packet.direction == .inbound) == (interface.app != nil) ? .fromApp : .fromAccessory
     }
 }

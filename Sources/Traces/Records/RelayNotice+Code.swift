@@ -1,7 +1,7 @@
 package import RelayCore
 
 extension RelayNotice {
-    /// A word for programs.
+    /// The notice as a word for programs.
     package var code: String {
         switch self {
         case .stoppedSending: "stopped_sending"

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What a comment at a packet says (Documentation/trace-format.md, "Comments").
+/// The meaning of a packet's comment (Documentation/trace-format.md, "Comments").
 enum TraceComment: Hashable, Sendable {
     case own
     case replaced
@@ -32,7 +32,7 @@ enum TraceComment: Hashable, Sendable {
         return Self.prefix + words
     }
 
-    /// Nil for what people write, and for what a later version may say.
+    /// Nil for comments by people, and for those of a later version.
     init?(_ text: String) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let words = text.dropFirst(Self.prefix.count)
@@ -64,7 +64,7 @@ enum TraceComment: Hashable, Sendable {
 }
 
 extension FaultMark {
-    /// "fault 3, held".
+    /// Parses "fault 3, held".
     fileprivate init?(comment words: Substring) {
         guard words.hasPrefix("fault ") else { return nil }
         let parts = words.dropFirst(6).split(separator: ",", maxSplits: 1)
@@ -76,7 +76,7 @@ extension FaultMark {
 }
 
 extension TraceComment {
-    /// What became of a frame; nil when it was passed on as it came.
+    /// The comment for the fate of a frame; nil when it was passed on unchanged.
     init?(_ fate: FrameFate) {
         switch fate {
         case .forwarded: return nil
@@ -88,7 +88,7 @@ extension TraceComment {
         }
     }
 
-    /// - Parameter session: Of the frame.
+    /// - Parameter session: The session of the frame.
     func fate(session: UInt8) -> FrameFate? {
         switch self {
         case .own: .byRelay

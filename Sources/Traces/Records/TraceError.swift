@@ -1,15 +1,16 @@
 /// Why a pcapng file is not a trace, or a packet in it cannot be read.
 package enum TraceError: Error, Hashable, Sendable {
     case pcapng(PcapngError)
-    /// A file of no bytes.
+    /// A file without bytes.
     case empty
-    /// It ends before the first packet: what there is belongs to no block, or only says that packets come.
+    /// The file ends before the first packet: its bytes belong to no block, or to blocks that only precede
+    /// packets.
     case tooShort(bytes: UInt64)
-    /// What stands first in a trace is not there: a tool has cut it.
+    /// The beginning of the trace is missing: a tool has removed it.
     case noBeginning
     /// A whole pcapng file without a packet of relayd.
     case notATrace(application: String?)
-    /// Of a later version of the format.
+    /// A file of a later version of the format.
     case newer(version: Int)
     case noInterface(UInt32)
     case recordTooLarge(Int)
@@ -22,7 +23,7 @@ package enum TraceError: Error, Hashable, Sendable {
     case noDirection
     case tags
 
-    /// It concerns one packet.
+    /// Whether the error concerns one packet.
     var isOfPacket: Bool {
         switch self {
         case .pcapng, .empty, .tooShort, .noBeginning, .notATrace, .newer: false

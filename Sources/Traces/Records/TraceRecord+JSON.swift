@@ -3,7 +3,7 @@ package import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// All fields that records have; which of them one has, its name says.
+/// The fields of all records; the name of a record says which of them it has.
 private struct Fields: Codable {
     var record: String
     var version: Int?
@@ -46,7 +46,7 @@ extension TraceRecord {
         return Self.encoded(fields)
     }
 
-    /// The same without what nobody knows of a record of another version.
+    /// The same record without unknown fields, if it is of another version.
     var known: TraceRecord {
         guard case .other(let name, let app, _) = self else { return self }
         return .other(name: name, app: app, json: Self.encoded(fields))
@@ -55,7 +55,7 @@ extension TraceRecord {
     private static func encoded(_ fields: Fields) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Nothing here can fail to be encoded.
+        // Encoding cannot fail here.
         guard let data = try? encoder.encode(fields) else { return ByteBuffer() }
         return ByteBuffer(bytes: data)
     }
@@ -136,12 +136,12 @@ extension TraceRecord {
 }
 
 extension TraceRecord {
-    /// The largest record that is read: a text of a person, or of a peer that relayd has shortened.
+    /// The largest record that is read: a user's text, or that of a peer, shortened by relayd.
     package static let maximumBytes = 256 << 10
 
-    /// Reads a record. One of an unknown kind is `other`.
+    /// Reads a record. One of an unknown kind becomes `other`.
     ///
-    /// - Throws: `TraceError` when it is not a JSON object with a record, or lacks what a known one has.
+    /// - Throws: `TraceError` when it is not a JSON object with a record, or lacks a required field.
     package init(json: ByteBuffer) throws(TraceError) {
         guard json.readableBytes <= Self.maximumBytes else {
             throw .recordTooLarge(json.readableBytes)
@@ -209,7 +209,7 @@ extension TraceRecord {
 }
 
 extension ByteBuffer {
-    /// The first bytes, as many as there are.
+    /// The first bytes, as many as are available.
     func getPrefix(_ bytes: Int) -> ByteBuffer {
         getSlice(at: readerIndex, length: min(bytes, readableBytes)) ?? ByteBuffer()
     }

@@ -2,7 +2,7 @@ package import NIOCore
 package import RelayCore
 package import SDLProtocol
 
-/// What a trace tells besides frames (Documentation/trace-format.md, "Records").
+/// The information in a trace besides frames (Documentation/trace-format.md, "Records").
 package enum TraceRecord: Hashable, Sendable {
     case trace(TraceHeader)
     case linkOpened(number: Int, address: String)
@@ -12,38 +12,38 @@ package enum TraceRecord: Hashable, Sendable {
     /// A StartService that had to wait is sent to the head unit.
     case startSent(AppID)
     case sessionEnded(AppID, session: UInt8)
-    /// An audio or video service is over, in a session that goes on.
+    /// An audio or video service has ended, in a session that continues.
     case serviceEnded(AppID, session: UInt8, ServiceType)
-    /// What relayd saw that no frame shows.
+    /// An observation of relayd that no frame shows.
     case notice(code: String, text: String, app: AppID?)
     case advice(code: String, text: String, app: AppID?)
     /// A note that a user added.
     case mark(text: String)
-    /// This much passed without being recorded at this place.
+    /// The number of frames and bytes that passed here without being recorded.
     case gap(frames: Int, bytes: Int)
     case end(TraceEnd)
-    /// A record of another version, by its name, and as it stands in the file.
+    /// A record of another version: its name, and its JSON as in the file.
     case other(name: String, app: AppID?, json: ByteBuffer)
 }
 
-/// How a file of a trace begins.
+/// The beginning of each file of a trace.
 package struct TraceHeader: Hashable, Sendable {
     package static let version = 1
 
     package var version = Self.version
-    /// The program that wrote it, with its version.
+    /// The program that wrote the file, with its version.
     package var program: String
     /// The head unit's address, as configured.
     package var accessory: String
-    /// RFC 3339.
+    /// In RFC 3339 format.
     package var started: String
-    /// Counts the files of a ring from 1.
+    /// The number of the file in a ring, from 1.
     package var file = 1
     package var streams = TraceStreams.all
     /// Parameters whose values are overwritten.
     package var masked: [String] = []
-    /// Records that are in the trace wherever they apply, as far as they are known here. A trace that does not
-    /// name one is older than that record, and leaves what it tells to be read from the frames.
+    /// Records that the trace contains wherever they apply, as far as this version knows them. A trace that
+    /// does not name one is older than that record; its information must then be derived from the frames.
     package var events = Self.knownEvents
 
     /// The name of `serviceEnded` in `events`.
@@ -57,14 +57,14 @@ package struct TraceHeader: Hashable, Sendable {
     }
 }
 
-/// What is kept of audio and video.
+/// The parts of audio and video that are recorded.
 package enum TraceStreams: String, Hashable, Sendable, CaseIterable {
     case all
     /// Frames without their payload.
     case headers
 }
 
-/// How a file of a trace ends that was closed properly; the numbers are this file's.
+/// The end of a trace file that was closed properly; the numbers are for this file.
 package struct TraceEnd: Hashable, Sendable {
     package var reason: String
     package var frames = 0
@@ -85,7 +85,7 @@ extension TraceRecord {
         }
     }
 
-    /// The app it is about.
+    /// The app that the record concerns.
     package var app: AppID? {
         switch self {
         case .appConnected(let app, _), .appLeft(let app, _), .startSent(let app),
@@ -96,7 +96,7 @@ extension TraceRecord {
         }
     }
 
-    /// Whether it is about the link.
+    /// Whether the record concerns the link.
     var isOfLink: Bool {
         switch self {
         case .linkOpened, .linkClosed, .notice(_, _, nil): true

@@ -1,21 +1,21 @@
-/// Four bytes that give a file of zeros a chosen CRC-32, so that a PutFile whose file was overwritten still
-/// has the `crc` that stands in it: a head unit would refuse it otherwise.
+/// Computes four bytes that give a file of zeros a chosen CRC-32. A PutFile whose file was overwritten thus
+/// still matches its `crc`: a head unit would refuse it otherwise.
 enum CRCPatch {
-    /// Of zlib's CRC-32, bits reversed.
+    /// The polynomial of zlib's CRC-32, bits reversed.
     private static let polynomial: UInt32 = 0xEDB8_8320
 
-    /// A file of four bytes would come out as it was, and one of a few more could be guessed.
+    /// A file of four bytes would come out unchanged, and one of a few more could be guessed.
     private static let leastBytes = 16
 
-    /// - Parameter count: Bytes of the file, with these.
-    /// - Returns: Its first four bytes, the lowest first; nil for a file that is too short.
+    /// - Parameter count: The bytes of the file, including these.
+    /// - Returns: The file's first four bytes, the lowest first; nil for a file that is too short.
     static func bytes(crc: UInt32, count: Int) -> UInt32? {
         guard count >= leastBytes else { return nil }
-        // With zeros alone the state would have had to be this one at the beginning; it is all ones.
+        // With zeros only, the initial state would have had to be this one; it is all ones.
         return undone(~crc, bits: count.multipliedReportingOverflow(by: 8)) ^ .max
     }
 
-    /// The state before so many bits that are 0: the matrix of one step back, by repeated squaring.
+    /// The state before so many zero bits: the matrix of one step back, by repeated squaring.
     private static func undone(
         _ state: UInt32, bits: (partialValue: Int, overflow: Bool)
     ) -> UInt32 {
@@ -34,7 +34,7 @@ enum CRCPatch {
         state & 0x8000_0000 == 0 ? state << 1 : (state ^ polynomial) << 1 | 1
     }
 
-    /// - Parameter matrix: What each bit of a state becomes, the lowest first.
+    /// - Parameter matrix: The image of each bit of a state, the lowest first.
     private static func product(_ matrix: [UInt32], _ state: UInt32) -> UInt32 {
         matrix.enumerated().reduce(0) { sum, column in
             state >> UInt32(column.offset) & 1 == 1 ? sum ^ column.element : sum

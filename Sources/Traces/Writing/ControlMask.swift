@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Overwrites strings of chosen names in control payloads where they lie: type, name, length, text
-/// (bsonspec.org). Not a parser: what stands in a document that no head unit can read is found as well.
+/// Overwrites strings of chosen names in control payloads in place: type, name, length, text (bsonspec.org).
+/// Not a parser: strings in a document that no head unit can read are found as well.
 enum ControlMask {
-    /// Addresses in control payloads, which only an anonymised trace loses (SDL protocol spec, "Control
-    /// frame payloads").
+    /// Addresses in control payloads, which are overwritten only in an anonymised trace (SDL protocol spec,
+    /// "Control frame payloads").
     static let addresses = ["tcpIpAddress"]
 
     /// The longest name that is compared.
@@ -13,7 +13,7 @@ enum ControlMask {
 
     /// - Parameters:
     ///   - names: In lower case.
-    ///   - offset: Where the payload begins, counted from the first readable byte.
+    ///   - offset: The start of the payload, counted from the first readable byte.
     /// - Returns: Whether something was overwritten.
     static func cover(
         _ wire: inout ByteBuffer, from offset: Int, _ names: Set<[UInt8]>
@@ -33,8 +33,8 @@ enum ControlMask {
         return hasCovered
     }
 
-    /// Where the text of a string lies whose name begins there; nil when it has another name, or a length
-    /// that leads out of the payload.
+    /// The range of the text of a string whose name begins at `start`; nil when it has another name, or a
+    /// length that exceeds the payload.
     private static func text(
         of names: Set<[UInt8]>, in bytes: UnsafeRawBufferPointer, at start: Int
     ) -> Range<Int>? {
@@ -44,7 +44,7 @@ enum ControlMask {
         else { return nil }
         let length = (1...4).reversed().reduce(0) { $0 << 8 | Int(bytes[end + $1]) }
         let text = end + 5
-        // The last byte of a text is its end.
+        // The last byte of a text is its terminator.
         guard length > 1, length <= bytes.count - text else { return nil }
         return text..<text + length - 1
     }

@@ -1,4 +1,4 @@
-/// What a packet begins with: Wireshark's tag 12, the name of the dissector, and the end of the tags
+/// The beginning of a packet: Wireshark's tag 12, the name of the dissector, and the end of the tags
 /// (epan/exported_pdu.h). All of them are constants.
 enum ExportedPDU {
     static let linkType: UInt16 = 252

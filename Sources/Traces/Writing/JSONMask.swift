@@ -1,40 +1,40 @@
 import NIOCore
 import SDLProtocol
 
-/// Walks one RPC message piece by piece, and overwrites the values of chosen parameters where they lie.
+/// Walks one RPC message piece by piece, and overwrites the values of chosen parameters in place.
 ///
-/// Not a parser: what is not JSON is walked all the same, and the worst that comes of it is that too
-/// much or too little is overwritten in a message that no head unit understands.
+/// Not a parser: bytes that are not JSON are walked all the same. At worst, too much or too little is
+/// overwritten in a message that no head unit understands.
 struct JSONMask {
     private let names: Set<[UInt8]>
     private let coversBulk: Bool
     private let isBlind: Bool
-    /// Bytes of the binary RPC header that are still to come.
+    /// Remaining bytes of the binary RPC header.
     private var headerLeft: Int
-    /// Of JSON, once the header is there; in a message of version 1 all of it is JSON.
+    /// Remaining bytes of JSON, once the header has been read; a message of version 1 is JSON throughout.
     private var jsonLeft: Int
     private var jsonLength: UInt32 = 0
-    /// Of the message with its header; nil when its frames do not say.
+    /// The size of the message with its header; nil when its frames do not say.
     private let messageBytes: Int?
-    /// What a PutFile says of its file.
+    /// The `crc` that a PutFile gives for its file.
     private var crc: UInt32?
     private var isInCRC = false
-    /// The file's first bytes, the lowest first, so that it has that CRC; then zeros.
+    /// The file's next bytes, the lowest first, which give it that CRC; then zeros.
     private var patch: UInt32 = 0
     private var hasPatch = false
 
-    /// Of each open bracket whether it is an object's.
+    /// For each open bracket, whether it belongs to an object.
     private var isObject: [Bool] = []
-    /// Brackets that are open beyond `maximumDepth`.
+    /// Open brackets beyond `maximumDepth`.
     private var tooDeep = 0
-    /// How many brackets were open where the value began that is being overwritten.
+    /// The number of open brackets where the value being overwritten began.
     private var coverDepth: Int?
     private var text = Text.none
     private var isEscaped = false
     private var key: [UInt8] = []
-    /// The next string of the object is a key.
+    /// Whether the object's next string is a key.
     private var expectsKey = false
-    /// What is to stand in the place of the rest of a truth value.
+    /// The replacement for the rest of a truth value.
     private var truth: ArraySlice<UInt8> = []
 
     private enum Text {
@@ -50,7 +50,7 @@ struct JSONMask {
 
     private static let crcKey = Array("crc".utf8)
 
-    /// - Parameter messageBytes: Of the whole message, as its frames say.
+    /// - Parameter messageBytes: The size of the whole message, according to its frames.
     init(_ names: Set<[UInt8]>, coversBulk: Bool, hasHeader: Bool, messageBytes: Int?) {
         self.names = names
         self.messageBytes = messageBytes
@@ -60,7 +60,7 @@ struct JSONMask {
         jsonLeft = hasHeader ? 0 : .max
     }
 
-    /// Overwrites everything: the middle of a message.
+    /// Overwrites everything; for a message whose beginning is missing.
     static let blind = JSONMask()
 
     private init() {
@@ -72,7 +72,7 @@ struct JSONMask {
         jsonLeft = 0
     }
 
-    /// - Parameter offset: Where the piece begins, counted from the first readable byte.
+    /// - Parameter offset: The start of the piece, counted from the first readable byte.
     /// - Returns: Whether something was overwritten.
     mutating func cover(_ buffer: inout ByteBuffer, from offset: Int) -> Bool {
         var hasCovered = false
@@ -90,16 +90,16 @@ struct JSONMask {
         return hasCovered
     }
 
-    /// What is to stand in the place of this byte; nil to leave it.
+    /// The replacement for this byte; nil to leave it.
     private mutating func next(_ byte: UInt8) -> UInt8? {
         if headerLeft > 0 {
             headerLeft -= 1
-            // Its last four bytes are the length of the JSON.
+            // The last four bytes of the header are the length of the JSON.
             if headerLeft < 4 { jsonLength = jsonLength << 8 | UInt32(byte) }
             if headerLeft == 0 { jsonLeft = Int(jsonLength) }
             return nil
         }
-        // Whoever says too little of its length has JSON there all the same.
+        // If the length given is too short, the rest is still JSON.
         guard jsonLeft > 0 || !isObject.isEmpty else { return coversBulk ? bulk() : nil }
         jsonLeft = max(0, jsonLeft - 1)
         return text == .none ? outside(byte) : inside(byte)
@@ -119,7 +119,7 @@ struct JSONMask {
         return UInt8(truncatingIfNeeded: patch)
     }
 
-    /// A digit of the number that stands behind "crc".
+    /// Adds a digit of the number after "crc".
     private mutating func noteCRC(_ digit: UInt8) {
         let (tens, overflow) = (crc ?? 0).multipliedReportingOverflow(by: 10)
         let (sum, isTooLarge) = tens.addingReportingOverflow(UInt32(digit - UInt8(ascii: "0")))
@@ -154,7 +154,7 @@ struct JSONMask {
         text != .key && isCovering ? replacement : nil
     }
 
-    /// Beyond `maximumDepth` nobody knows what is whose, and everything goes.
+    /// Beyond `maximumDepth` the structure is not tracked, so everything is overwritten.
     private var isCovering: Bool { coverDepth != nil || tooDeep > 0 }
 
     private mutating func note(_ byte: UInt8) {
@@ -210,7 +210,7 @@ struct JSONMask {
         if let depth = coverDepth, isObject.count < depth { coverDepth = nil }
     }
 
-    /// "false" and "true" both become "true", the former with a space behind; null stays.
+    /// "false" and "true" both become "true", the former followed by a space; null stays.
     private mutating func letter(_ byte: UInt8) -> UInt8? {
         if let next = truth.popFirst() { return next }
         switch byte {

@@ -2,11 +2,11 @@ import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// Overwrites in entries of a trace what tells of people, cars and networks. Frames keep their length.
+/// Overwrites data about people, cars and networks in the entries of a trace. Frames keep their length.
 package struct TraceAnonymiser {
-    /// What is masked beside the names given to it.
+    /// The data to mask, in addition to the names given.
     package struct Choice: Hashable, Sendable {
-        /// Parameters of RPCs whose values are overwritten, in any case; "bulk" is the binary part.
+        /// Parameters of RPCs whose values are overwritten, in any letter case; "bulk" is the binary part.
         package var names: [String]
         /// Audio and video lose their payload.
         package var omitsStreams = true
@@ -17,19 +17,19 @@ package struct TraceAnonymiser {
     private let choice: Choice
     private var mask: TraceMask
     private let clean: (String) -> String
-    /// Frames in which something was overwritten or left out.
+    /// Frames in which something was overwritten or omitted.
     package private(set) var changedFrames = 0
-    /// Frames that stay as they are because they are encrypted.
+    /// Frames left unchanged because they are encrypted.
     package private(set) var encryptedFrames = 0
 
-    /// - Parameter clean: Takes out of a text for people what tells of them.
+    /// - Parameter clean: Removes personal data from a text for people.
     package init(_ choice: Choice, clean: @escaping (String) -> String) {
         self.choice = choice
         mask = TraceMask(choice.names + ControlMask.addresses)
         self.clean = clean
     }
 
-    /// The header of the trace that is written.
+    /// The header of the trace to write.
     package func header(_ header: TraceHeader) -> TraceHeader {
         var header = header
         header.accessory = Self.address(header.accessory)
@@ -45,7 +45,7 @@ package struct TraceAnonymiser {
         case .frame(let tapped, let omitted, let isMasked):
             entry.content = frame(tapped, omitted, isMasked)
         case .bytes(var run):
-            // Nobody knows what they are.
+            // The meaning of these bytes is unknown.
             run.bytes = ByteBuffer(repeating: 0, count: run.bytes.readableBytes)
             entry.content = .bytes(run)
         case .record(let record): entry.content = .record(self.record(record))
@@ -98,10 +98,10 @@ package struct TraceAnonymiser {
             return .advice(code: code, text: clean(text), app: app)
         case .mark(let text): return .mark(text: clean(text))
         case .gap:
-            // What follows may be the middle of a message.
+            // The next frames may be the middle of a message.
             mask.forgetAll()
             return record
-        // Nobody knows what else is in it.
+        // Unknown fields could contain anything.
         case .other: return record.known
         case .trace, .startSent, .sessionEnded, .serviceEnded, .end: return record
         }
@@ -109,7 +109,7 @@ package struct TraceAnonymiser {
 
     private static let masked = "masked"
 
-    /// The kind of link stays: what is behind it is an address, a device or a serial number.
+    /// Keeps the kind of link; the rest is an address, a device or a serial number.
     private static func address(_ address: String) -> String {
         guard let colon = address.firstIndex(of: ":"), !address.hasPrefix("sim:") else {
             return address.hasPrefix("sim:") ? "sim:" : masked

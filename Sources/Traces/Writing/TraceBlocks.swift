@@ -1,27 +1,27 @@
 package import NIOCore
 
-/// Blocks of a trace on their way into a file. What is small is copied, one behind the other; the data of a
-/// large packet stays where it is and is kept alive, and whoever writes gathers the pieces.
+/// Blocks of a trace on their way into a file. Small data is copied into one buffer. The data of a large
+/// packet stays where it is and is kept alive, and the writer gathers the pieces.
 package struct TraceBlocks {
-    /// All but what is lent.
+    /// All bytes except those that are lent.
     var copied = ByteBuffer()
-    /// What belongs between the copied bytes, in this order.
+    /// The pieces that belong between the copied bytes, in order.
     private var lent: [Loan] = []
     private var lentBytes = 0
     private let lendsData: Bool
 
     private struct Loan {
-        /// How many of the copied bytes are before it.
+        /// The number of copied bytes before it.
         var place: Int
         var bytes: ByteBuffer
     }
 
-    /// For less, another piece costs the kernel as much as the copy.
+    /// For less data, another piece costs the kernel as much as the copy.
     package static let leastLentBytes = 4096
 
     package init() { lendsData = true }
 
-    /// Copies everything behind these bytes.
+    /// Copies everything, appending it to these bytes.
     package init(copyingBehind bytes: ByteBuffer) {
         copied = bytes
         lendsData = false
@@ -52,7 +52,7 @@ package struct TraceBlocks {
     /// Has `body` append to a buffer, copying everything.
     static func appending(to buffer: inout ByteBuffer, _ body: (inout TraceBlocks) -> Void) {
         var blocks = TraceBlocks(copyingBehind: buffer)
-        // A second reference would have all of it copied.
+        // A second reference would cause a copy of the whole buffer.
         buffer = ByteBuffer()
         body(&blocks)
         buffer = blocks.copied
@@ -60,7 +60,7 @@ package struct TraceBlocks {
 
     // MARK: - Reading
 
-    /// The bytes in their order, as pieces that are there until `body` returns.
+    /// The bytes in order, as pieces that are valid until `body` returns.
     package func withUnsafePieces<Result>(
         _ body: ([UnsafeRawBufferPointer]) -> Result
     ) -> Result {
@@ -77,12 +77,12 @@ package struct TraceBlocks {
         return withExtendedLifetime(self) { body(pieces) }
     }
 
-    /// There for as long as somebody keeps the buffer and nobody writes into it.
+    /// Valid as long as the buffer is kept and not written to.
     private static func memory(of buffer: ByteBuffer) -> UnsafeRawBufferPointer {
         buffer.withUnsafeReadableBytesWithStorageManagement { memory, _ in memory }
     }
 
-    /// All of it in one piece.
+    /// All bytes in one buffer.
     package var joined: ByteBuffer {
         var joined = ByteBuffer()
         joined.reserveCapacity(count)
@@ -92,8 +92,8 @@ package struct TraceBlocks {
         return joined
     }
 
-    /// Bytes of the blocks that are whole among the first so many bytes. In each block its length stands behind
-    /// its type.
+    /// The size of the blocks that are whole within the first `limit` bytes. In each block, the length
+    /// follows the type.
     package func bytesOfWholeBlocks(within limit: Int) -> Int {
         let blocks = joined
         var end = 0

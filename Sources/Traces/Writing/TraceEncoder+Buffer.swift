@@ -1,7 +1,7 @@
 package import NIOCore
 package import RelayCore
 
-/// For whoever needs the bytes in one piece.
+/// Variants for callers that need the bytes in one buffer.
 extension TraceEncoder {
     package mutating func begin(
         started: String, at time: WallTime, into buffer: inout ByteBuffer
@@ -15,14 +15,14 @@ extension TraceEncoder {
         TraceBlocks.appending(to: &buffer) { end(because: reason, at: time, into: &$0) }
     }
 
-    /// - Parameter time: Of items that have none.
+    /// - Parameter time: The time of items that have none.
     package mutating func append(
         _ item: TapItem, at time: WallTime, into buffer: inout ByteBuffer
     ) {
         TraceBlocks.appending(to: &buffer) { append(item, at: time, into: &$0) }
     }
 
-    /// A record about something that does not come by the tap.
+    /// Appends a record about an event that does not come through the tap.
     package mutating func append(
         _ record: TraceRecord, at time: WallTime, to buffer: inout ByteBuffer
     ) {

@@ -2,24 +2,24 @@ import NIOCore
 package import RelayCore
 import SDLProtocol
 
-/// Turns what passes the tap into blocks of a trace.
+/// Turns the items of the tap into blocks of a trace.
 ///
-/// Knows who is connected, so that each file of a ring begins with it. What it makes is appended to blocks;
-/// whoever owns them writes them.
+/// Knows who is connected, so that each file of a ring begins with that. The output is appended to blocks,
+/// which their owner writes.
 package struct TraceEncoder {
-    /// How each file begins; `file` counts.
+    /// The header of each file, with the number of the file.
     private var header: TraceHeader
     private let operatingSystem: String?
     private var mask: TraceMask?
-    /// What a file after the first has to begin with; nil when there will be none.
+    /// The frames that a further file has to begin with; nil when there will be none.
     private var prologue: TapPrologue?
-    /// Of this file.
+    /// The interfaces of this file.
     private var interfaces: TraceInterfaces
     private var apps: [AppID: App] = [:]
     private var link: Link?
-    /// How many links there have been.
+    /// The number of the latest link.
     private var latestLink = 0
-    /// Of this file.
+    /// The totals of this file.
     package private(set) var sum = TraceEnd(reason: "")
     private var news = (frames: 0, missedFrames: 0)
 
@@ -36,10 +36,10 @@ package struct TraceEncoder {
         var openedAt: WallTime
     }
 
-    /// Bytes that frames at the beginning of a file may take.
+    /// Maximum bytes of frames at the beginning of a file.
     private static let prologueBytes = 8 << 20
 
-    /// - Parameter isSeveral: Several files are made, each of which can be understood by itself.
+    /// - Parameter isSeveral: Whether several files are made, each of which can be understood by itself.
     package init(
         _ header: TraceHeader, operatingSystem: String? = nil, isSeveral: Bool = false
     ) {
@@ -53,7 +53,7 @@ package struct TraceEncoder {
     /// Whether the payload of audio and video is left out.
     package var omitsStreams: Bool { header.streams == .headers }
 
-    /// What was appended since the last call.
+    /// The frames appended and missed since the last call.
     package mutating func takeNews() -> (frames: Int, missedFrames: Int) {
         defer { news = (0, 0) }
         return news
@@ -61,9 +61,9 @@ package struct TraceEncoder {
 
     // MARK: - Files
 
-    /// Begins a file: the section, and who is there.
+    /// Begins a file: the section, then the current connections.
     ///
-    /// - Parameter started: RFC 3339, of this file.
+    /// - Parameter started: The start of this file, in RFC 3339 format.
     package mutating func begin(
         started: String, at time: WallTime, into blocks: inout TraceBlocks
     ) {
@@ -90,7 +90,7 @@ package struct TraceEncoder {
 
     private mutating func appendPrologue(to blocks: inout TraceBlocks) {
         guard let frames = prologue?.frames, !frames.isEmpty else { return }
-        // Messages may be half written, and their mask has to go on where it stands.
+        // Messages may be incomplete, and the current mask has to continue where it is.
         var other = header.masked.isEmpty ? nil : TraceMask(header.masked)
         swap(&mask, &other)
         for frame in frames { append(frame, to: &blocks) }
@@ -108,7 +108,7 @@ package struct TraceEncoder {
 
     // MARK: - What happens
 
-    /// - Parameter time: Of items that have none.
+    /// - Parameter time: The time of items that have none.
     package mutating func append(
         _ item: TapItem, at time: WallTime, into blocks: inout TraceBlocks
     ) {
@@ -132,7 +132,7 @@ package struct TraceEncoder {
             append(.sessionEnded(id, session: session), at: time, to: &blocks)
         case .session(.serviceEnded(let service, let session), let id, let time):
             append(.serviceEnded(id, session: session, service), at: time, to: &blocks)
-        // The frames tell, and the advice about it is recorded.
+        // The frames show it, and the advice about it is recorded.
         case .session(.wrongHash, _, _), .session(.transportOffered, _, _): break
         case .linkOpened(let number, let address, let time):
             link = Link(number: number, address: address, openedAt: time)
@@ -146,7 +146,7 @@ package struct TraceEncoder {
             sum.missedFrames += frames
             news.missedFrames += frames
             append(.gap(frames: frames, bytes: bytes), at: time, to: &blocks)
-            // What follows may be the middle of a message.
+            // The next frames may be the middle of a message.
             mask?.forgetAll()
         case .noticed(let notice, let app, let time):
             append(
@@ -157,7 +157,7 @@ package struct TraceEncoder {
         }
     }
 
-    /// A record about something that does not come by the tap.
+    /// Appends a record about an event that does not come through the tap.
     package mutating func append(
         _ record: TraceRecord, at time: WallTime, to blocks: inout TraceBlocks
     ) {
@@ -195,7 +195,7 @@ package struct TraceEncoder {
         var bytes = run.bytes
         var comments = [TraceComment.offset(run.offset).text]
         if mask != nil {
-            // Nobody knows what they are.
+            // The meaning of these bytes is unknown.
             bytes = ByteBuffer(repeating: 0, count: bytes.readableBytes)
             comments.append(TraceComment.masked.text)
         }

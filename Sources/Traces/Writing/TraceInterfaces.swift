@@ -1,7 +1,7 @@
 import NIOCore
 import RelayCore
 
-/// The interfaces of one file of a trace: relayd itself, each link, each app's connection. Each gets its
+/// The interfaces of one trace file: relayd itself, each link, each app's connection. An interface gets its
 /// number, and its description in the file, when it is first needed. `TraceEncoder` and `TraceWriter` have
 /// one for each file.
 struct TraceInterfaces {
@@ -10,7 +10,7 @@ struct TraceInterfaces {
         case link(Int)
         case app(AppID)
 
-        /// - Parameter link: Number of the latest link.
+        /// - Parameter link: The number of the latest link.
         init(of app: AppID?, link: Int) {
             self = app.map(Place.app) ?? .link(link)
         }
@@ -22,11 +22,10 @@ struct TraceInterfaces {
 
     private let accessory: String
     private var numbers: [Place: UInt32] = [:]
-    /// Those of apps that have left count.
+    /// The number of interfaces, including those of apps that have left.
     private var count: UInt32 = 0
 
-    /// Places that are remembered. With more of them, which only a file that somebody made up has, a place
-    /// is described again.
+    /// Places that are remembered. Only a forged file has more; then a place is described again.
     static let maximumPlaces = 4096
 
     /// - Parameter accessory: The head unit's address, as configured.
@@ -34,16 +33,16 @@ struct TraceInterfaces {
         self.accessory = accessory
     }
 
-    /// Nil for a place that is to be described first.
+    /// Nil for a place that has to be described first.
     func number(of place: Place) -> UInt32? { numbers[place] }
 
     /// Describes a place in the file.
     ///
-    /// - Parameter description: Its address; nil where nobody knows it.
+    /// - Parameter description: The address of the place; nil when unknown.
     mutating func add(
         _ place: Place, _ description: String?, to blocks: inout TraceBlocks
     ) -> UInt32 {
-        // relayd itself is the first of each file.
+        // relayd itself is the first interface of each file.
         if place != .relay, count == 0 { _ = add(.relay, accessory, to: &blocks) }
         if numbers.count >= Self.maximumPlaces { numbers = [:] }
         let name =
@@ -61,10 +60,10 @@ struct TraceInterfaces {
         return count
     }
 
-    /// The app has left; another one with its number is another place.
+    /// Forgets an app that has left; another one with its number is a different place.
     mutating func forget(_ app: AppID) { numbers[.app(app)] = nil }
 
-    /// relayd's own view: what it receives is inbound.
+    /// From relayd's point of view: frames that it receives are inbound.
     static func direction(_ direction: Direction, app: AppID?) -> PcapngDirection {
         (direction == .fromApp) == (app != nil) ? .inbound : .outbound
     }

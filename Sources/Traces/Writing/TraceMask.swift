@@ -3,10 +3,10 @@ import RelayCore
 import SDLProtocol
 
 /// Overwrites values of chosen parameters in RPCs and control payloads, frame by frame as they pass; lengths
-/// stay.
+/// stay the same.
 ///
-/// A message may be cut anywhere, so what is known of its JSON is kept from frame to frame. Messages are
-/// told apart by app, direction, session, service and message ID, as a head unit tells them apart.
+/// A message may be split anywhere, so the state of its JSON is kept from frame to frame. Messages are
+/// distinguished by app, direction, session, service and message ID, as in a head unit.
 struct TraceMask {
     /// The name that stands for the binary part.
     static let bulk = "bulk"
@@ -23,10 +23,10 @@ struct TraceMask {
         var message: UInt32
     }
 
-    /// Messages that were begun and never ended are forgotten beyond so many.
+    /// Maximum unfinished messages; when another begins, all of them are forgotten.
     private static let maximumMessages = 4096
 
-    /// - Parameter names: Of parameters, in any case.
+    /// - Parameter names: The names of parameters, in any letter case.
     init(_ names: [String]) {
         self.names = Set(names.map { Array($0.lowercased().utf8) })
         coversBulk = names.contains(Self.bulk)
@@ -57,13 +57,13 @@ struct TraceMask {
             return mask.cover(&wire, from: frame.headerBytes)
         case .first:
             if messages.count >= Self.maximumMessages { messages = [:] }
-            // What a first frame carries is how long the message is, and in how many frames it comes.
+            // A first frame carries the size of the message and the number of its frames.
             let announced = frame.payload.getInteger(
                 at: frame.payload.readerIndex, as: UInt32.self)
             messages[key] = mask(frame, messageBytes: announced.map(Int.init))
             return false
         case .consecutive:
-            // Of a message whose beginning was not seen nobody knows what is where: all of it goes.
+            // Without its beginning, the structure of a message is unknown, so all of it is overwritten.
             var mask = messages[key] ?? .blind
             let hasCovered = mask.cover(&wire, from: frame.headerBytes)
             messages[key] = frame.info == 0 ? nil : mask

@@ -2,10 +2,10 @@ package import NIOCore
 package import RelayCore
 import SDLProtocol
 
-/// Writes entries that were read from traces as a new trace. What relayd records is written by
-/// `TraceEncoder`, which knows more and is asked for every frame.
+/// Writes entries that were read from traces as a new trace. relayd's own recordings are written by
+/// `TraceEncoder`, which knows more and is called for every frame.
 ///
-/// Interfaces are numbered anew. The bytes are appended to a buffer; whoever owns it writes them.
+/// Interfaces are numbered anew. The bytes are appended to a buffer, which its owner writes.
 package struct TraceWriter {
     private let header: TraceHeader
     private let operatingSystem: String?
@@ -13,12 +13,12 @@ package struct TraceWriter {
     private var peers: [AppID: String] = [:]
     private var link = 0
     private var address: String
-    /// What was written so far.
+    /// The totals written so far.
     package private(set) var sum = TraceEnd(reason: "")
 
     private typealias Place = TraceInterfaces.Place
 
-    /// A bench has a handful; of a trace that has more, who else is there has no address.
+    /// A bench has a handful; in a trace with more, further apps have no address.
     private static let maximumPeers = 4096
 
     package init(_ header: TraceHeader, operatingSystem: String? = nil) {
@@ -28,7 +28,7 @@ package struct TraceWriter {
         interfaces = TraceInterfaces(accessory: header.accessory)
     }
 
-    /// - Parameter time: Of the first record.
+    /// - Parameter time: The time of the first record.
     package mutating func begin(at time: WallTime, into buffer: inout ByteBuffer) {
         var section = PcapngSection()
         section.application = header.program
@@ -50,7 +50,7 @@ package struct TraceWriter {
         }
     }
 
-    /// Beginnings and ends of the files that entries come from are left out: this file has its own.
+    /// Appends an entry. The beginnings and ends of the source files are left out: this file has its own.
     package mutating func append(_ entry: TraceEntry, into buffer: inout ByteBuffer) {
         TraceBlocks.appending(to: &buffer) { append(entry, to: &$0) }
     }

@@ -1,25 +1,25 @@
 import Glibc
 
-/// The file of a bug report on disk: made new, for nobody else's eyes, compressed by gzip(1).
+/// The bug report's file on disk: newly created, readable only by its owner, compressed by gzip(1).
 ///
-/// gzip gets the descriptor, not the path: by then the name in a directory of somebody else's may stand
-/// for another file. There is no shell between, which would know descriptors of one digit only.
+/// gzip gets the descriptor, not the path: in a directory owned by somebody else, the name may stand for
+/// another file by then. No shell is involved, because it would know only descriptors of one digit.
 struct Archive: ~Copyable {
     private let descriptor: Int32
 
-    /// Nil with `errno` set when the file is there already or cannot be made.
+    /// Returns nil with `errno` set when the file already exists or cannot be created.
     init?(_ path: String) {
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        // Before there is anything to destroy: close(2) would leave its own `errno`.
+        // Checked before there is anything to destroy: close(2) would overwrite `errno`.
         guard opened >= 0 else { return nil }
         descriptor = opened
     }
 
     deinit { close(descriptor) }
 
-    /// Whether all of it has been written.
+    /// Returns whether everything has been written.
     func write(_ bytes: [UInt8]) -> Bool {
-        // A socket, not a pipe: whoever writes to a gzip that has ended gets an error, not a signal.
+        // A socket, not a pipe: writing to a gzip that has ended fails with an error instead of a signal.
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { return false }
@@ -41,7 +41,7 @@ struct Archive: ~Copyable {
     private static let quietly = Int32(MSG_NOSIGNAL)
 
     private static func startGzip(from input: Int32, to output: Int32) -> pid_t? {
-        // Above the standard three, so that neither is overwritten by the other where those are closed.
+        // Above the standard three, so that neither overwrites the other where those are closed.
         let (from, to) = (
             fcntl(input, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
             fcntl(output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)

@@ -2,10 +2,10 @@ import Glibc
 
 /// What another program prints. Used by `relayctl bugreport`.
 enum CommandOutput {
-    /// Far above what is asked for; a bound all the same.
+    /// A limit far above the output of any command that is run.
     private static let maximumBytes = 16 << 20
 
-    /// Standard output of a shell command, as much as there is room for; nil when it cannot be run.
+    /// Standard output of a shell command, up to `maximumBytes`; nil when it cannot be run.
     static func of(_ command: String) -> String? {
         guard let pipe = popen(command, "re") else { return nil }
         defer { pclose(pipe) }

@@ -2,8 +2,8 @@
 // JSON. One pass over the bytes, since a report has megabytes of them.
 
 extension Redactor {
-    /// Lines with what looks like a VIN, a session's hash, a position, a phone number, raw bytes or
-    /// somebody's address replaced. Lines of JSON are taken as JSON.
+    /// Replaces what looks like a VIN, a session's hash, a position, a phone number, raw bytes or
+    /// somebody's address in each line. Lines of JSON are treated as JSON.
     mutating func text(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             if line.contains("{\"") { return json(String(line)) }
@@ -13,13 +13,13 @@ extension Redactor {
         }.joined(separator: "\n")
     }
 
-    /// Members whose strings are digits without being a phone's: IDs, and the options of relayd's
-    /// configuration.
+    /// Whether a member's strings may be digits without being a phone number: IDs, and the options of
+    /// relayd's configuration.
     private static func isNumeric(_ member: String) -> Bool {
         member.lowercased().contains("id") || ["value", "default"].contains(member)
     }
 
-    /// - Parameter member: Name of the member whose value it is; nil when it is a line of text.
+    /// - Parameter member: Name of the member that has this value; nil for a line of text.
     mutating func appendText(
         _ bytes: ArraySlice<UInt8>, of member: String?, to result: inout [UInt8]
     ) {
@@ -44,23 +44,23 @@ extension Redactor {
     }
 }
 
-/// One string or line, and where secrets are in it.
+/// One string or line, searched for secrets.
 private struct TextScan {
     let bytes: [UInt8]
-    /// A hash ID is told in it, in hexadecimal: short ones are hash IDs, too.
+    /// Whether the text mentions a hash ID in hexadecimal: then short numbers are hash IDs, too.
     private let tellsHash: Bool
-    /// What it has in quotes is a place or a person.
+    /// Whether quoted text in it is a place or a person.
     private let tellsPlace: Bool
 
     /// Digits of a phone number (ITU-T E.164 has up to 15).
     private static let phoneDigits = 7...15
-    /// Hexadecimal digits from which a number is no function, vendor or product ID.
+    /// Hexadecimal digits from which on a number is not a function, vendor or product ID.
     private static let longHexadecimal = 6
-    /// Bytes in a row that are a dump.
+    /// Number of consecutive bytes that make a dump.
     private static let dumpBytes = 4
     /// ISO 3779.
     private static let vinLetters = 17
-    /// Digits behind the point from which a number is a place on earth, to some ten metres.
+    /// Digits behind the point from which on a number is a position on earth, to some ten metres.
     private static let positionDigits = 4
 
     init(_ bytes: [UInt8]) {
@@ -70,14 +70,14 @@ private struct TextScan {
         tellsPlace = ["sendlocation", "waypoint", "dialnumber"].contains { text.contains($0) }
     }
 
-    /// All of it could be dialled: nothing but digits and what stands between them.
+    /// Whether all of it could be dialled: only digits and their separators.
     var isPhoneNumber: Bool {
         let digits = bytes.count { Self.isDigit($0) }
         return Self.phoneDigits.contains(digits)
             && bytes.allSatisfy { Self.isDigit($0) || " +-/()".utf8.contains($0) }
     }
 
-    /// What is to be taken out, if it begins here; a name in front of it stays.
+    /// The range to remove if a secret begins at `index`; a name in front of it stays.
     func secret(at index: Int) -> Range<Int>? {
         let byte = bytes[index]
         if byte == UInt8(ascii: "\""), tellsPlace { return quoted(at: index) }
@@ -92,7 +92,7 @@ private struct TextScan {
 
     // MARK: Forms
 
-    /// "…" without its quotes; they are escaped where this is a string of JSON.
+    /// The content of "…" without its quotes, which are escaped where this is a string of JSON.
     private func quoted(at index: Int) -> Range<Int>? {
         let quotes = bytes[..<index].count { $0 == UInt8(ascii: "\"") }
         guard quotes.isMultiple(of: 2),
@@ -127,7 +127,7 @@ private struct TextScan {
             }
             cursor += 1
         }
-        // A letter right behind makes it something else: an ID, a size.
+        // Followed directly by a letter, it is something else: an ID, a size.
         if end < bytes.count, Self.isWord(bytes[end]) || bytes[end] == UInt8(ascii: ":") {
             return nil
         }
@@ -198,7 +198,7 @@ private struct TextScan {
         return index..<second.end
     }
 
-    /// The line of OnHashChange has the new hash behind the name.
+    /// The new hash, which follows the name in the line of OnHashChange.
     private func hashChange(at index: Int) -> Range<Int>? {
         let name = Array("OnHashChange".utf8)
         guard bytes[index...].starts(with: name) else { return nil }

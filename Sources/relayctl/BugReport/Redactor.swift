@@ -1,27 +1,27 @@
 import DidYouMean
 
-/// Removes private values from a report and counts them: by name of JSON members here, by
-/// form of what stands in texts in `Redactor+Text.swift`. Used by `relayctl bugreport`.
+/// Removes private values from a report and counts them: by the name of JSON members here, by their form
+/// in text in `Redactor+Text.swift`. Used by `relayctl bugreport`.
 struct Redactor: Sendable {
-    /// Members whose value is taken out, whatever it is; upper and lower case, "_" and "-" do not
-    /// matter. Vehicle identity and place, session secrets, phone, people, and raw bytes, which may
-    /// be any of them (MOBILE_API; SDL protocol spec, "StartServiceACK").
+    /// Members whose value is always removed, ignoring case, "_" and "-": vehicle identity and position,
+    /// session secrets, phone, people, and raw bytes, which may be any of them (MOBILE_API; SDL protocol
+    /// spec, "StartServiceACK").
     static let members: Set<String> = [
         "vin", "gps", "latitudedegrees", "longitudedegrees", "latitude", "longitude", "location",
         "locationname", "locationdescription", "addresslines", "locationdetails", "hashid", "hash",
         "authtoken", "token", "phonenumber", "number", "devicename", "deviceinfo", "carrier",
         "macaddress", "email", "waypoints", "firstbytes", "serial",
-        // What a line says, without the names that tell what a part of it is; "text" has them.
+        // A message in words, without the names by which its parts could be judged; "text" has them.
         "summary",
     ]
 
     static let mark = "[redacted]"
     static let markBytes = Array(mark.utf8)
 
-    /// Values taken out so far.
+    /// Number of values removed so far.
     var count = 0
 
-    /// - Parameter leavesOutParameters: whether the parameters of messages go as a whole.
+    /// - Parameter leavesOutParameters: Whether the parameters of messages are removed as a whole.
     init(leavesOutParameters: Bool = false) {
         self.leavesOutParameters = leavesOutParameters
     }
@@ -29,20 +29,20 @@ struct Redactor: Sendable {
     private let leavesOutParameters: Bool
     /// Members that hold the parameters of a message.
     private static let parameters: Set<String> = ["params", "parameters"]
-    /// The line of a message of the traffic, with some of its parameters, and without their names. Other
-    /// objects have a member of that name as well; theirs stays.
+    /// The line of a message of the traffic, which has some of its parameters without their names.
+    /// Members of this name in other objects stay.
     private static let words = "message"
     /// The first member of every message of the traffic.
     private static let number = "n"
-    /// Holds objects of a name and the "value" that an app was told last: it was a parameter.
+    /// Holds objects with a name and the "value" that an app was told last, which was a parameter.
     private static let told = "vehicle_data"
 
-    /// Names that were compared before: a report has the same ones again and again.
+    /// Results for names that were compared before: the same names recur throughout a report.
     private var compared: [String: Bool] = [:]
-    /// An app may use any names; from here on they are compared anew.
+    /// Limit of `compared`, because an app may use any names; further names are compared anew.
     private static let maximumCompared = 10_000
 
-    /// Mutating only to remember the answer.
+    /// Mutating only in order to remember the result.
     private mutating func isSensitive(_ name: String) -> Bool {
         if let known = compared[name] { return known }
         let isSensitive = Self.isSensitive(name)
@@ -50,14 +50,14 @@ struct Redactor: Sendable {
         return isSensitive
     }
 
-    /// Shorter names have too many neighbours that mean something else.
+    /// Shorter names have too many similar names with another meaning.
     private static let shortestMisspelt = 5
-    /// From this length on two slips are one name still.
+    /// From this length on, a name with two typos still counts as the same name.
     private static let longName = 9
-    /// Longer names are none of `members`, slips or not.
+    /// Longer names match none of `members`, even with typos.
     private static let longestName = 40
 
-    /// Whether it is one of `members` or nearly so: an app that misspells "number" has somebody's
+    /// Whether a name is one of `members`, or nearly so: an app that misspells "number" has somebody's
     /// number in "nmber".
     static func isSensitive(_ name: String) -> Bool {
         guard name.utf8.count <= longestName else { return false }
@@ -73,19 +73,19 @@ struct Redactor: Sendable {
 
     // MARK: JSON
 
-    /// JSON, also several objects one after the other, with the values of `members` replaced, and
-    /// in all other strings what `text` replaces.
+    /// Replaces the values of `members` in JSON, also in several objects in a row, and in all other
+    /// strings what `text` replaces.
     mutating func json(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var index = 0
         var depth = 0
-        // Objects, by depth, that have said {"name": "vin", …: their "value" is one.
+        // Objects, by depth, with a sensitive name such as {"name": "vin", …: their "value" is secret.
         var named: Set<Int> = []
         // Objects, by depth, that are messages of the traffic.
         var numbered: Set<Int> = []
-        // The depth of the object that has said {"vehicle_data": …, until its next member.
+        // Depth of the object with {"vehicle_data": …, until its next member.
         var telling: Int?
         var member = ""
         while index < bytes.count {
@@ -141,13 +141,13 @@ struct Redactor: Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Between the quotes; the second one may be missing.
+    /// The range between the quotes; the second one may be missing.
     private static func content(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
         let isClosed = range.count > 1 && bytes[range.upperBound - 1] == UInt8(ascii: "\"")
         return range.lowerBound + 1..<(isClosed ? range.upperBound - 1 : range.upperBound)
     }
 
-    /// true and false tell of nobody.
+    /// true and false identify nobody.
     private static func isFlag(_ value: ArraySlice<UInt8>) -> Bool {
         value.elementsEqual("true".utf8) || value.elementsEqual("false".utf8)
     }
@@ -180,7 +180,7 @@ struct Redactor: Sendable {
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what the value stands in.
+                // The end of the enclosing object or array.
                 if depth == 0 { return index }
                 depth -= 1
                 if depth == 0 { return index + 1 }

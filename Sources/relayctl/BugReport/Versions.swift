@@ -3,11 +3,11 @@ import ControlAPI
 import Glibc
 import SDLProtocol
 
-/// What runs here, in which version: the first page of a bug report.
+/// The versions of everything that runs here: the first page of a bug report.
 enum Versions {
     /// One line each.
     ///
-    /// - Parameter relayd: What is known of the relayd that runs, or why nothing is.
+    /// - Parameter relayd: What is known about the running relayd, or why nothing is known.
     static func text(relayd: String) -> String {
         let specification = RPCCatalogue.builtIn
         let installed = ConfigurationCheck.relaydVersion.map(firstLine) ?? ""

@@ -1,14 +1,14 @@
 import DidYouMean
 
-/// What ArgumentParser leaves to us: options before the command, and mistyped commands.
+/// Handles what ArgumentParser does not: options before the command, and mistyped commands.
 ///
-/// `RelayCtl.execute` asks it before parsing.
+/// Used by `RelayCtl.execute` before parsing.
 enum CommandLineHints {
     /// Options all commands share, and whether a value follows.
     private static let shared = ["--socket": true, "--color": true, "--json": false]
 
-    /// `relayctl --socket PATH status` as `relayctl status --socket PATH`: people put them where
-    /// other tools have them.
+    /// Turns `relayctl --socket PATH status` into `relayctl status --socket PATH`: people put options
+    /// where other tools have them.
     static func commandFirst(_ arguments: [String]) -> [String] {
         var rest = arguments[...]
         var options: [String] = []
@@ -34,7 +34,7 @@ enum CommandLineHints {
         String(option.prefix { $0 != "=" })
     }
 
-    /// The message for a first word that is no command, or nil.
+    /// The message for a first word that is not a command, or nil.
     static func unknownCommand(_ arguments: [String], known: [String]) -> String? {
         guard let word = arguments.first, !word.hasPrefix("-"), !known.contains(word) else {
             return nil

@@ -1,10 +1,9 @@
 import ArgumentParser
 
-/// What people type to name an app, an RPC, a unit, a file. Used by the commands that take such a
-/// name.
+/// Checks and compares the names people type for an app, an RPC, a unit or a file. Used by the commands
+/// that take such a name.
 enum Names {
-    /// Refuses names that are empty: `relayctl app "$APP"` with nothing in APP means no app at all,
-    /// not all of them.
+    /// Refuses empty names: `relayctl app "$APP"` with APP empty means no app at all, not all of them.
     ///
     /// - Throws: `ValidationError`.
     static func check(_ names: [String], _ what: String, example: String) throws {
@@ -25,12 +24,12 @@ enum Names {
         try check(functions, "--rpc", example: "the name of a function such as Show")
     }
 
-    /// Whether two names differ in upper and lower case at most.
+    /// Whether two names are equal, ignoring case.
     static func areSame(_ one: String, _ other: String) -> Bool {
         one.lowercased() == other.lowercased()
     }
 
-    /// Whether `part` is in `name`, in any case.
+    /// Whether `name` contains `part`, ignoring case.
     static func isPart(_ part: String, of name: String) -> Bool {
         name.lowercased().contains(part.lowercased())
     }

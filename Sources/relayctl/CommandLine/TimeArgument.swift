@@ -1,26 +1,27 @@
 import ControlAPI
 import Glibc
 
-/// Durations and times as people type them behind an option: `--since 30s`, `--since 10:31`,
+/// Durations and times as people type them after an option: `--since 30s`, `--since 10:31`,
 /// `--since "10 minutes ago"`, `--slower-than 200ms`.
 enum TimeArgument {
     private static let units = [("ms", 1.0), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
 
-    /// Longest duration taken, in milliseconds: 30 days.
+    /// Longest duration accepted, in milliseconds: 30 days.
     private static let maximum = 30 * 86_400_000.0
 
-    /// "200ms", "1.5s", "5m", "2h"; nil for the rest, for a number without a unit, and for what is too long.
+    /// Parses "200ms", "1.5s", "5m", "2h". Returns nil for anything else, for a number without a unit,
+    /// and for a duration that is too long.
     static func milliseconds(_ text: String) -> Int64? {
         duration(text).flatMap { $0 <= maximum ? Int64($0) : nil }
     }
 
-    /// Whether it is a duration, but longer than is taken.
+    /// Whether the text is a duration above the maximum.
     static func isTooLong(_ text: String) -> Bool { duration(text).map { $0 > maximum } ?? false }
 
-    /// What to say of one.
+    /// The error message for a duration that is too long.
     static let tooLong = "at most 720h (30 days) can be asked for"
 
-    /// In milliseconds.
+    /// A duration of any length, in milliseconds.
     private static func duration(_ text: String) -> Double? {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = text.dropFirst(digits.count)
@@ -29,13 +30,13 @@ enum TimeArgument {
         return number * factor
     }
 
-    /// A duration back or a time, as relayd takes it: "-30000ms", "2026-11-21T10:31:00.000Z".
+    /// The start as relayd accepts it, a duration back or a time: "-30000ms", "2026-11-21T10:31:00.000Z".
     static func start(_ text: String, now: Timestamp = .now) -> String? {
         if let milliseconds = milliseconds(text) ?? ago(text) { return "-\(milliseconds)ms" }
         return (moment(text, now: now) ?? day(text, now: now))?.description
     }
 
-    /// What was expected of one that `start` does not take.
+    /// The error message for a text that `start` does not accept.
     static func problem(_ text: String) -> String {
         guard !isTooLong(text) else { return tooLong }
         return """
@@ -44,8 +45,8 @@ enum TimeArgument {
             """
     }
 
-    /// The same for journalctl, whose own words ("1 hour ago", yesterday) are left as they are, also those
-    /// that `start` does not know.
+    /// The start for journalctl, whose own expressions ("1 hour ago", yesterday) are left as they are,
+    /// including those that `start` does not know.
     static func journalStart(_ text: String, now: Timestamp = .now) -> String {
         if milliseconds(text) != nil { return "-\(text)" }
         guard let moment = moment(text, now: now) else { return text }
@@ -53,7 +54,7 @@ enum TimeArgument {
             .replacing("Z", with: " UTC")
     }
 
-    /// A time; one of day without a date is the last one there was.
+    /// A time; a time of day without a date is the most recent one.
     static func moment(_ text: String, now: Timestamp = .now) -> Timestamp? {
         Timestamp(text) ?? local(text, now: now)
     }
@@ -64,7 +65,7 @@ enum TimeArgument {
         (["d", "day", "days"], 86_400_000),
     ]
 
-    /// "10 minutes ago", as journalctl takes it; in milliseconds.
+    /// "10 minutes ago", as journalctl accepts it, in milliseconds.
     private static func ago(_ text: String) -> Int64? {
         let words = text.lowercased().split(separator: " ")
         guard words.count == 3, words[2] == "ago",
@@ -75,7 +76,7 @@ enum TimeArgument {
         return count * unit.milliseconds
     }
 
-    /// "today" and "yesterday": their midnight.
+    /// The midnight of "today" or "yesterday".
     private static func day(_ text: String, now: Timestamp) -> Timestamp? {
         let back: Int32
         switch text.lowercased() {
@@ -104,7 +105,7 @@ enum TimeArgument {
         guard localtime_r(&seconds, &moment) != nil else { return nil }
         (moment.tm_hour, moment.tm_min) = (time[0], time[1])
         moment.tm_sec = time.count > 2 ? time[2] : 0
-        // Whether it is summer time is for the system to find out.
+        // Leaves it to the system to find out whether it is summer time.
         moment.tm_isdst = -1
         switch parts.count {
         case 1: break

@@ -25,7 +25,7 @@ struct APICommand: AsyncParsableCommand {
         guard !printSocket else {
             let (socket, _) = try await client.get(Routes.index)
             let path = SafeText.line(socket.path)
-            // A path in JSON: quotes and backslashes are all that is left to escape.
+            // A path in JSON: only quotes and backslashes are left to escape.
             let json = String(decoding: try APICoding.encode(["socket": path]), as: UTF8.self)
             Output.current.write(output.json ? json : path + "\n")
             return

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl apps`: list the apps that are connected, and those that left.
+/// `relayctl apps`: list the connected apps, and those that left.
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl config`: show the configuration in force, and where each value is from.
+/// `relayctl config`: show the configuration in force, and where each value comes from.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
@@ -52,7 +52,7 @@ struct ConfigCommand: AsyncParsableCommand {
         Output.current.write(lines.map { $0 + "\n" }.joined())
     }
 
-    /// An option may be in force, and what it names not.
+    /// Reports when `rpc_spec` is in force but the file that it names is not used.
     private static func tellProblem(of specification: SpecificationReport?) {
         guard let specification, let problem = specification.problem else { return }
         let text =

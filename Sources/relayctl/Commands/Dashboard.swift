@@ -36,7 +36,7 @@ struct DashboardCommand: AsyncParsableCommand {
             throw ExitCode(ExitStatus.notConnected.rawValue)
         }
         guard open else {
-            // Alone on its line: $(relayctl dashboard) is an address.
+            // Alone on its line, so that $(relayctl dashboard) is an address.
             if !output.json { Output.current.write(SafeText.clean(address) + "\n") }
             return
         }

@@ -3,7 +3,7 @@ import ControlAPI
 import DidYouMean
 import SDLProtocol
 
-/// `relayctl stats`: show what has been counted: traffic, RPCs, failures, latency.
+/// `relayctl stats`: show the counts: traffic, RPCs, failures, latency.
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
@@ -63,7 +63,7 @@ struct StatsCommand: AsyncParsableCommand {
         try Self.check(functions: rpc)
     }
 
-    /// Refuses functions that nothing can be counted of.
+    /// Refuses functions that are never counted.
     ///
     /// - Throws: `ValidationError`.
     static func check(functions rpc: [String]) throws {
@@ -76,7 +76,7 @@ struct StatsCommand: AsyncParsableCommand {
         }
     }
 
-    /// What relayd counts by: the names of the specification, and the rest.
+    /// The names relayd counts by: those of the specification, and the rest.
     private static let known = FunctionID.all.map(\.name) + ["other"]
 
     func run() async throws {
@@ -111,7 +111,7 @@ struct StatsCommand: AsyncParsableCommand {
         } while watch
     }
 
-    /// Tells of an app that nothing was counted of, which would else look as if it were silent.
+    /// Reports an app that has no counts, which would otherwise look silent.
     private func checkApps(_ stats: StatsReport) throws {
         let counted = Set(stats.traffic.map(\.app) + (stats.apps ?? []).map(\.app)).sorted()
         for name in app where !counted.contains(where: { Names.isPart(name, of: $0) }) {
@@ -125,7 +125,7 @@ struct StatsCommand: AsyncParsableCommand {
 }
 
 extension StatsReport {
-    /// Only what is of these apps and functions; of all where there are none of them.
+    /// Only the counts of these apps and functions; an empty list means all.
     func narrowed(toApps names: [String], functions rpcs: [String]) -> StatsReport {
         func isAsked(app: String) -> Bool {
             names.isEmpty || names.contains { Names.isPart($0, of: app) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl status`: where the chain from head unit to app stands.
+/// `relayctl status`: show the state of the chain from head unit to app.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -34,7 +34,8 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var socket: SocketOptions
 
-    /// Shortest interval that is not a load of its own; longest that is still "watching".
+    /// From the shortest interval that is no load of its own to the longest that still counts as
+    /// "watching".
     static let intervals = 0.1...3600.0
 
     func validate() throws {

@@ -74,7 +74,7 @@ struct TopCommand: AsyncParsableCommand {
         }
         let filter = try FilterArgument.filter(filter)
         let client = try socket.client()
-        // A failure is told on the command line, before the screen is taken.
+        // Reports a failure on the command line, before the screen is taken over.
         _ = try await client.status()
         let ending: TopSession.Ending
         do throws(TopScreen.Problem) {

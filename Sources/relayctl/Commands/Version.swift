@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl version`: which relayctl this is, and which relayd runs.
+/// `relayctl version`: show the versions of relayctl and of the running relayd.
 struct VersionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "version",

@@ -2,16 +2,16 @@ import Glibc
 import NIOCore
 import SDLProtocol
 
-/// How long relayctl waits for relayd. relayd answers within milliseconds; who has waited for seconds
-/// wants to know that it does not. What may wait for a name server has more (`AnswerTime`). A machine that has much else to do is given more by the
-/// environment.
+/// How long relayctl waits for relayd. relayd answers within milliseconds; a user who has waited for
+/// seconds wants to know that it does not. Requests that may wait for a name server get more time
+/// (`AnswerTime`). The environment can allow more time on a busy machine.
 struct AnswerTimeout: Sendable, Equatable {
     static let environmentVariable = "RELAYD_TIMEOUT"
     private static let usual = 5
     private static let longest = 3600
 
     let time: TimeAmount
-    /// What is wrong with the value, which is then the usual one.
+    /// What is wrong with the environment's value; the usual time applies then.
     let problem: String?
 
     static let ofEnvironment = AnswerTimeout(

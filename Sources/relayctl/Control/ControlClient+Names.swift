@@ -1,10 +1,10 @@
-// Whether anybody has the names that somebody chooses apps by. Used by `tail` and `log-level`, which
-// would otherwise wait in silence for an app that is only misspelt.
+// Checks whether the names that apps are chosen by exist. Used by `tail` and `log-level`, which would
+// otherwise wait in silence for an app whose name is only misspelt.
 
 import ControlAPI
 import MessageFilters
 
-/// An app that somebody asks for.
+/// An app that the user asks for.
 struct AskedApp: Sendable {
     var pattern: TextPattern
     var connection: UInt64?
@@ -13,7 +13,7 @@ struct AskedApp: Sendable {
         (self.pattern, self.connection) = (pattern, connection)
     }
 
-    /// As `log-level` takes it: a whole name or app ID, or a number.
+    /// The app as `log-level` takes it: a whole name or app ID, or a number.
     init(whole name: String) {
         pattern = TextPattern(name, .whole)
         connection = UInt64(name.hasPrefix("#") ? name.dropFirst() : name[...])
@@ -31,7 +31,7 @@ struct AskedApp: Sendable {
 }
 
 extension FilterExpression {
-    /// The apps without which nothing is shown.
+    /// The apps that the filter requires for anything to be shown.
     var askedApps: [AskedApp] {
         required.flatMap { node -> [FilterTerm] in
             switch node {
@@ -47,9 +47,9 @@ extension FilterExpression {
 }
 
 extension ControlClient {
-    /// Tells on standard error which names nobody has, no app that is connected or left lately, and
-    /// none of the messages that relayd keeps; and which part of a name several have. Failures are for
-    /// the command itself to tell.
+    /// Reports on standard error names that no app has, neither connected nor recently left nor in the
+    /// messages that relayd keeps; and parts of names that several apps have. Failures are for the
+    /// command itself to report.
     func tellUnknown(_ asked: [AskedApp]) async {
         guard !asked.isEmpty,
             let known = try? await ask(AppList.self, Routes.apps).value
@@ -71,7 +71,7 @@ extension ControlClient {
         Output.current.write("relayctl: \(text)\n", to: .error)
     }
 
-    /// Names that are listed; `relayctl apps` has the rest.
+    /// Number of names that are listed; `relayctl apps` has the rest.
     private static let listed = 10
 
     static func list(_ apps: [AppStatus]) -> String {
@@ -83,7 +83,7 @@ extension ControlClient {
 
     /// Whether relayd keeps a message of an app with this name.
     private func isKept(_ app: AskedApp) async -> Bool {
-        /// All that counts is whether there is one.
+        /// Only tells whether there is a message.
         struct Messages: Decodable {
             struct Message: Decodable {}
             let messages: [Message]
@@ -91,7 +91,7 @@ extension ControlClient {
         var query = MessageQuery()
         let term = FilterTerm.app(app.pattern, connection: app.connection)
         query.add(.filter, FilterExpression(.term(term)).description)
-        // That frames were missed is told whatever is asked for.
+        // No events: the filter lets those about missed frames pass, whatever is asked for.
         for type in ["request", "response", "notification", "control", "stream", "undecodable"] {
             query.add(.type, type)
         }

@@ -3,22 +3,22 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Asks relayd: HTTP/1.1 over its Unix socket, a connection per question.
+/// Asks relayd: HTTP/1.1 over its Unix socket, one connection per question.
 ///
-/// Every command that needs the daemon has one. It tries the usual places in order (see
-/// `ControlSocket`) and keeps what it found at each, for the error.
+/// Used by every command that needs the daemon. It tries the usual places in order (see `ControlSocket`)
+/// and keeps what it found at each for the error message.
 struct ControlClient: Sendable {
     let sockets: [ControlSocket]
     var timeout: TimeAmount = defaultTimeout
-    /// Whether a question is taken back when the task that asks it is cancelled: relayd then does not go on with
-    /// what takes long. Else its answer is waited for.
+    /// Whether a question is withdrawn when its task is cancelled: relayd then stops work that takes
+    /// long. Otherwise its answer is waited for.
     var endsWithTask = false
     var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
     /// How long relayctl waits for an answer: `AnswerTimeout` of the environment.
     @TaskLocal static var defaultTimeout = AnswerTimeout.ofEnvironment.time
 
-    /// An answer that is one JSON document, and the JSON it came in.
+    /// An answer that is one JSON document, and the JSON itself.
     struct Answer<Value: Sendable>: Sendable {
         let value: Value
         let json: String
@@ -37,7 +37,7 @@ struct ControlClient: Sendable {
 
     /// Asks relayd to change something.
     ///
-    /// - Throws: `ControlClientError`, `refused` with relayd's own words among them.
+    /// - Throws: `ControlClientError`, including `refused` with relayd's own words.
     func change<Value: Decodable & Sendable>(
         _ type: Value.Type, _ method: String, _ path: String, _ body: (any Encodable)? = nil
     ) async throws -> Answer<Value> {
@@ -45,7 +45,7 @@ struct ControlClient: Sendable {
         return try await ask(type, ControlQuestion(method: method, path: path, body: body))
     }
 
-    /// The same, and tells what was done.
+    /// Asks relayd to change something, and prints what was done.
     func changeAndTell(
         _ output: OutputOptions, _ method: String, _ path: String, _ body: (any Encodable)? = nil
     ) async throws {
@@ -68,15 +68,15 @@ struct ControlClient: Sendable {
         }
     }
 
-    /// The answer to `GET path` of the first relayd found, if it is a success.
+    /// The successful answer to `GET path` from the first relayd found.
     func get(
         _ path: String
     ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
         try await ask(ControlQuestion(path: path))
     }
 
-    /// The answer of the first relayd found, if it is a success. Asked once: what changes something
-    /// is not said again to another socket.
+    /// The successful answer from the first relayd found. The question is sent only once: a change is not
+    /// requested again at another socket.
     func ask(
         _ question: ControlQuestion
     ) async throws(ControlClientError) -> (socket: ControlSocket, answer: ControlAnswer) {
@@ -92,7 +92,7 @@ struct ControlClient: Sendable {
             } catch let error as ControlExchange.Failure {
                 throw ControlClientError(error, at: socket.path)
             } catch ChannelError.ioOnClosedChannel {
-                // Closed between being connected and being used.
+                // The connection was closed after it was made and before it was used.
                 throw ControlClientError(.closedEarly, at: socket.path)
             } catch {
                 findings.append(.init(path: socket.path, error: error))
@@ -107,7 +107,7 @@ struct ControlClient: Sendable {
         let loop = eventLoopGroup.next()
         let answer = loop.makePromise(of: ControlAnswer.self)
         let timeout = timeout
-        // A name server may be slow without relayd being stuck.
+        // A slow name server does not mean that relayd is stuck.
         let patience = timeout + TimeAmount(AnswerTime.extra(for: question.path))
         let connection = ControlConnection.open(socketPath, on: loop, within: timeout) { pipeline in
             try pipeline.addHTTPClientHandlers()
@@ -128,7 +128,7 @@ struct ControlClient: Sendable {
         guard answer.server.hasPrefix("relayd/") else {
             throw .notRelayd(socketPath, "it calls itself \"\(SafeText.clean(answer.server))\"")
         }
-        // 503 is health's "no", with a whole answer.
+        // 503 is the answer of health for "no", with a full body.
         if answer.status == 200 || answer.status == 503 { return }
         let detail = try? APICoding.decode(APIError.self, from: answer.body).error
         throw .refused(

@@ -3,25 +3,25 @@ import ControlAPI
 import Glibc
 import NIOCore
 
-/// Why relayd could not be asked, or said no.
+/// Why relayd could not be asked, or its refusal.
 enum ControlClientError: Error, Equatable, CustomStringConvertible {
     /// Nobody answers at any of the places.
     case notRunning([Finding])
     case timedOut(String)
-    /// More clients wait for relayd than the kernel holds, and none was let in, in time.
+    /// More clients wait for relayd than the kernel queues, and none was accepted in time.
     case crowded(String)
-    /// Somebody let the client in and closed the connection without a word: most likely a relayd that
-    /// stops, fails to start, or has turned away too many at once.
+    /// The connection was accepted and closed without an answer: most likely by a relayd that is
+    /// stopping, fails to start, or has turned away too many clients at once.
     case hungUp(String)
     /// The connection broke in the middle of an answer: most likely relayd was killed.
     case brokenOff(String)
-    /// Somebody answers, but not relayd.
+    /// Something answers, but it is not relayd.
     case notRelayd(String, String)
-    /// relayd said no; `code` is its word for programs.
+    /// relayd refused; `code` is its word for programs.
     case refused(
         String, path: String, status: Int, server: String, code: APIError.Code? = nil,
         message: String)
-    /// relayd's answer is not what this relayctl knows.
+    /// relayctl does not understand relayd's answer.
     case notUnderstood(String, server: String, problem: String)
 
     /// What was found at one place.
@@ -32,7 +32,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
 
     enum Problem: Sendable, Equatable {
         case absent
-        /// A socket file nobody listens on.
+        /// A socket file that nobody listens on.
         case abandoned
         /// A file or directory.
         case notSocket
@@ -52,7 +52,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
             }
     }
 
-    /// What is so with relayd, in a few words.
+    /// The state of relayd in a few words.
     var inShort: String {
         switch self {
         case .notRunning: isMatterOfPermission ? "not open to you" : "not running"
@@ -96,7 +96,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
             the program that answers on \(path) is not relayd: \(found); check the path given \
             with --socket or \(ControlSocket.environmentVariable)
             """
-        // relayd of this very version knows what it was asked; its own words are all there is.
+        // A relayd of the same version knows every request, so its own words say everything.
         case .refused(_, _, _, Self.sameVersion, _, let message):
             message
         case .refused(let path, let route, let status, let server, _, let message):
@@ -119,7 +119,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
         return "; this is relayctl \(Version.current): use the one that came with that relayd"
     }
 
-    /// What relayctl ends with.
+    /// The exit status of relayctl.
     var exitStatus: ExitStatus {
         switch self {
         case .notRunning, .timedOut, .crowded, .hungUp, .brokenOff, .notRelayd, .notUnderstood:
@@ -128,7 +128,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Somebody else could ask.
+    /// Whether another user could ask.
     var isMatterOfPermission: Bool {
         guard case .notRunning(let findings) = self else { return false }
         return findings.contains { finding in
@@ -137,7 +137,7 @@ enum ControlClientError: Error, Equatable, CustomStringConvertible {
     }
 
     private static func notRunning(_ findings: [Finding]) -> String {
-        // Whether a relayd runs was not found out.
+        // It is unknown whether a relayd runs.
         if findings.count == 1, let only = findings.first, only.problem == .notSocket {
             return """
                 \(only.path) is not a relayd socket but a file or directory
@@ -196,7 +196,7 @@ extension ControlClientError.Finding {
     }
 }
 
-/// Who may use a socket, and how to become one of them.
+/// Who may use a socket, and how to get access.
 private struct SocketPermissions {
     let path: String
 

@@ -2,16 +2,15 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Connects to relayd's socket. Where more clients wait to be served than the kernel holds, it waits
-/// with them: a Unix socket refuses whoever does not block (connect(2), EAGAIN).
+/// Connects to relayd's socket. Where more clients wait than the kernel queues, it retries: a Unix socket
+/// refuses non-blocking clients then (connect(2), EAGAIN).
 enum ControlConnection {
-    /// How often it is tried again while the line is full.
+    /// Time between attempts while the queue is full.
     private static let interval: TimeAmount = .milliseconds(5)
 
     /// - Parameter configure: Adds the handlers of the connection.
-    /// - Returns: Fails with `ControlClientError.crowded` when the line stays full for `timeout`, with
-    ///   `IOError` for what else the system says, and with `SocketAddressError` for a path that is too
-    ///   long.
+    /// - Returns: Fails with `ControlClientError.crowded` when the queue stays full for `timeout`, with
+    ///   `IOError` for other system errors, and with `SocketAddressError` for a path that is too long.
     static func open(
         _ path: String, on loop: any EventLoop, within timeout: TimeAmount,
         configure: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
@@ -27,7 +26,7 @@ enum ControlConnection {
         }
     }
 
-    /// A descriptor that is connected, and the caller's to close.
+    /// A connected descriptor, which the caller has to close.
     private static func connected(
         _ path: String, on loop: any EventLoop, within timeout: TimeAmount
     ) -> EventLoopFuture<CInt> {

@@ -2,11 +2,11 @@ import ControlAPI
 import NIOCore
 import NIOHTTP1
 
-/// What relayd is asked.
+/// A question to relayd.
 struct ControlQuestion: Sendable, Equatable {
     var method: String = "GET"
     let path: String
-    /// JSON, or nothing.
+    /// JSON, or empty.
     var body: [UInt8] = []
 }
 
@@ -19,11 +19,10 @@ struct ControlAnswer: Sendable, Equatable {
 
 /// One request and its answer on one connection; belongs to `ControlClient`.
 ///
-/// Lives at the end of NIO's HTTP/1.1 client pipeline. Whatever happens, the promise is kept
-/// exactly once: by a whole answer, an error, the end of the connection, or the deadline. An answer is
-/// handed over when relayd has closed the connection, as it was asked to: a caller's next connection then
-/// finds the place of this one free. For that it has `closing`; then the answer is handed over all the
-/// same.
+/// Sits at the end of NIO's HTTP/1.1 client pipeline. The promise is completed exactly once: by a whole
+/// answer, an error, the end of the connection, or the deadline. An answer is handed over when relayd has
+/// closed the connection, as requested, so that the slot is free for the caller's next connection. If
+/// relayd does not close within `closing`, the answer is handed over all the same.
 final class ControlExchange: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -36,10 +35,10 @@ final class ControlExchange: ChannelInboundHandler {
         case tooLarge
     }
 
-    /// Largest answer taken: a status with some hundred apps stays far below.
+    /// Largest answer accepted: a status with some hundred apps is far smaller.
     static let maximumBodyBytes = 8 << 20
 
-    /// Time the other side has to close the connection once it has answered.
+    /// Time for the other side to close the connection after its answer.
     private static let closing = TimeAmount.seconds(1)
 
     private let request: ControlQuestion
@@ -48,7 +47,7 @@ final class ControlExchange: ChannelInboundHandler {
     private var deadline: Scheduled<Void>?
     private var head: HTTPResponseHead?
     private var body: [UInt8] = []
-    /// The whole answer; only the end of the connection is missing.
+    /// The whole answer, waiting only for the end of the connection.
     private var answer: ControlAnswer?
 
     init(
@@ -106,7 +105,7 @@ final class ControlExchange: ChannelInboundHandler {
         // The stream ended before an answer did.
         case HTTPParserError.invalidEOFState: finish(.failure(Failure.closedEarly), context)
         case is HTTPParserError: finish(.failure(Failure.notHTTP), context)
-        // Closed before it had read the question: the kernel calls that a reset.
+        // The other side closed before reading the question, which the kernel reports as a reset.
         case is IOError: finish(.failure(Failure.closedEarly), context)
         default: finish(.failure(error), context)
         }

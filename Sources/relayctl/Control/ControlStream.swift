@@ -1,17 +1,16 @@
-// An answer that comes in pieces or lines, for as long as relayd has something to say. Used by
-// `MessageStream` and `Extcap`.
+// Answers that arrive in pieces or lines for as long as relayd has something to send.
 
 import ControlAPI
 import NIOCore
 import NIOHTTP1
 
 extension ControlClient {
-    /// Asks the first relayd found for `path` and hands over the lines of its answer as they come.
+    /// Asks the first relayd found for `path` and hands over the lines of its answer as they arrive.
     ///
-    /// Lines wait while `body` works: relayd's connection fills up then, and relayd counts what
+    /// While `body` works, lines wait: relayd's connection fills up, and relayd counts the messages that
     /// this reader misses.
     ///
-    /// - Parameter body: Gets lines without their ends, those that came together in one call; returns
+    /// - Parameter body: Gets lines without their ends, those that arrived together in one call; returns
     ///   false to stop.
     /// - Returns: How it ended.
     /// - Throws: `ControlClientError`, or what `body` throws.
@@ -22,7 +21,7 @@ extension ControlClient {
         try await lines(of: ControlQuestion(path: path), body)
     }
 
-    /// The same for a question that may change something as long as its answer lasts.
+    /// The same for a question that may change something while its answer lasts.
     @discardableResult
     func lines(
         of question: ControlQuestion, _ body: ([ByteBuffer]) throws -> Bool
@@ -39,10 +38,11 @@ extension ControlClient {
         }
     }
 
-    /// Asks the first relayd found for `path` and hands over its answer in the pieces in which it comes.
+    /// Asks the first relayd found for `path` and hands over its answer in the pieces in which it
+    /// arrives.
     ///
-    /// - Parameter body: Gets a piece, and the path of the socket it came from; returns false to stop. The
-    ///   rest waits in relayd's connection while it works.
+    /// - Parameter body: Gets a piece, and the path of the socket it came from; returns false to stop.
+    ///   While it works, the rest waits in relayd's connection.
     /// - Returns: How it ended.
     /// - Throws: `ControlClientError`, or what `body` throws.
     @discardableResult
@@ -64,7 +64,7 @@ extension ControlClient {
             } catch let error as ControlClientError {
                 throw error
             } catch ChannelError.ioOnClosedChannel {
-                // Closed between being connected and being used.
+                // The connection was closed after it was made and before it was used.
                 throw ControlClientError(.closedEarly, at: socket.path)
             } catch {
                 findings.append(.init(path: socket.path, error: error))
@@ -77,8 +77,8 @@ extension ControlClient {
         throw ControlClientError.notRunning(findings)
     }
 
-    /// Connects and asks. The question is written by the event loop, which also keeps the time: a
-    /// machine that is too busy to run this program's tasks must not use relayd's time up.
+    /// Connects and asks. The event loop writes the question and keeps the time: a machine too busy to
+    /// run this program's tasks must not use up relayd's time.
     private func connect(
         _ socketPath: String, asking question: ControlQuestion
     ) async throws -> NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart> {
@@ -88,12 +88,12 @@ extension ControlClient {
             try pipeline.addHTTPClientHandlers()
             try pipeline.addHandler(AnswerDeadline(timeout))
         }
-        // Not before: an asynchronous channel must not be dropped, as a failed attempt's is.
+        // Wrapped only now: an asynchronous channel must not be dropped, as that of a failed attempt is.
         .flatMapThrowing { channel in
             let wrapped = try NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>(
                 wrappingChannelSynchronously: channel)
-            // In one go: relayd answers the head, and may have closed before an end of its own.
-            // What cannot be written shows in the answer, that there is none.
+            // In one go: relayd answers once it has the head, and may close before it has the end. A
+            // failed write shows as a missing answer.
             channel.write(HTTPClientRequestPart.head(Self.head(question)), promise: nil)
             if !question.body.isEmpty {
                 let body = ByteBuffer(bytes: question.body)
@@ -133,7 +133,7 @@ extension ControlClient {
         } catch is HTTPParserError where answer.head != nil {
             // The connection broke: the answer ends here.
         } catch is IOError where answer.head != nil {
-            // In the same way.
+            // The connection broke as well.
         } catch HTTPParserError.invalidEOFState {
             throw ControlClientError(.closedEarly, at: socketPath)
         } catch is HTTPParserError {
@@ -141,7 +141,7 @@ extension ControlClient {
         } catch let failure as ControlExchange.Failure {
             throw ControlClientError(failure, at: socketPath)
         } catch is IOError {
-            // Closed before it had read the question: the kernel calls that a reset.
+            // The other side closed before reading the question, which the kernel reports as a reset.
             throw ControlClientError(.closedEarly, at: socketPath)
         }
         if answer.head == nil { throw ControlClientError(.closedEarly, at: socketPath) }
@@ -149,11 +149,11 @@ extension ControlClient {
     }
 }
 
-/// How an answer ended that came line by line.
+/// How an answer that arrives line by line ended.
 enum AnswerEnd: Equatable {
-    /// relayd has said all.
+    /// relayd has sent everything.
     case whole
-    /// The reader had enough.
+    /// The reader stopped it.
     case enough
     /// The connection to the relayd at this socket broke in the middle.
     case brokenOff(at: String)
@@ -163,7 +163,7 @@ private struct StreamedAnswer {
     let socketPath: String
     let path: String
     private(set) var head: HTTPResponseHead?
-    /// Body of an answer that is a refusal.
+    /// Body of a refusal.
     private var refusal: [UInt8] = []
 
     init(socketPath: String, path: String) {
@@ -171,13 +171,13 @@ private struct StreamedAnswer {
         self.path = path
     }
 
-    /// - Returns: What of the answer is in the part.
-    /// - Throws: `ControlClientError` when it is no relayd, or relayd says no.
+    /// - Returns: The bytes of the answer in this part.
+    /// - Throws: `ControlClientError` when the other side is not relayd, or relayd refuses.
     mutating func receive(_ part: HTTPClientResponsePart) throws -> ByteBuffer? {
         switch part {
         case .head(let head):
             self.head = head
-            // A refusal is thrown when its reason is there.
+            // A refusal is thrown once its reason has arrived.
             if isSuccess || !server.hasPrefix("relayd/") { try check() }
         case .body(let bytes) where isSuccess: return bytes
         case .body(let bytes):
@@ -199,16 +199,16 @@ private struct StreamedAnswer {
     }
 }
 
-/// Cuts what comes in pieces into lines.
+/// Splits pieces of data into lines.
 struct LineSplitter {
     /// Four times the largest message relayd assembles by default.
     static let maximumBytes = 64 << 20
 
     private var pending = ByteBuffer()
-    /// Bytes of `pending` that are known to hold no line end.
+    /// Bytes of `pending` that are known to contain no line end.
     private var scanned = 0
 
-    /// False when there is no end to a line.
+    /// Returns false when a line is too long.
     mutating func append(_ bytes: ByteBuffer) -> Bool {
         pending.discardReadBytes()
         pending.writeImmutableBuffer(bytes)
@@ -228,7 +228,7 @@ struct LineSplitter {
     }
 }
 
-/// Gives a connection up on which no answer begins.
+/// Closes a connection on which no answer begins in time.
 private final class AnswerDeadline: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

@@ -1,16 +1,16 @@
-// A body that is sent as it comes, and the answer to it. Used by `relayctl stream`.
+// Sends a body as it is produced, and reads the answer. Used by `relayctl stream`.
 
 import ControlAPI
 import NIOCore
 import NIOHTTP1
 
 extension ControlClient {
-    /// Sends a body piece by piece to the first relayd found. The answer may come before all of it is sent;
-    /// the rest is not sent then. How long it takes is not bounded.
+    /// Sends a body piece by piece to the first relayd found. If the answer arrives before all of it is
+    /// sent, the rest is not sent. The duration is not limited.
     ///
     /// - Parameters:
-    ///   - path: With a query, if there is one.
-    ///   - next: The next piece; nil at the end. Called from one task.
+    ///   - path: With its query, if any.
+    ///   - next: Returns the next piece, or nil at the end. Called from one task.
     /// - Throws: `ControlClientError`, or what `next` throws.
     func upload<Value: Decodable & Sendable>(
         _ type: Value.Type, to path: String,
@@ -58,7 +58,7 @@ extension ControlClient {
         .get()
     }
 
-    /// Both directions at once: relayd may say no in the middle of the body.
+    /// Works in both directions at once: relayd may refuse in the middle of the body.
     private func exchange(
         _ inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>,
         _ outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>,
@@ -95,7 +95,7 @@ extension ControlClient {
         _ = await write(.end(nil), outbound)
     }
 
-    /// - Returns: False when relayd takes no more; its answer says why.
+    /// - Returns: False when relayd accepts no more; its answer says why.
     private static func write(
         _ part: HTTPClientRequestPart,
         _ outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>

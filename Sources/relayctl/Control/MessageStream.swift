@@ -3,12 +3,12 @@ import NIOCore
 import SDLProtocol
 
 /// relayd's stream of messages. After an interruption, also a restart of relayd, reading resumes where it
-/// stopped. Used by `tail` and `top`.
+/// stopped. Used by `tail`, `top` and `run`.
 struct MessageStream {
     enum Event: Sendable {
-        /// A message, and its line as it came.
+        /// A message, and the line it arrived in.
         case message(JSONObject, ByteBuffer)
-        /// Advice about a message before it, and its line as it came.
+        /// Advice about an earlier message, and the line it arrived in.
         case advice(TailAdvice, ByteBuffer)
         /// This many were dropped before this reader took them.
         case missed(Int)
@@ -26,14 +26,14 @@ struct MessageStream {
     private let isFollowing: Bool
     private let pause: () async throws -> Void
 
-    /// The run of relayd that was read last, and how far.
+    /// The run of relayd that was read last, and its last number.
     private var instance: String?
     private var cursor = 0
-    /// `gone` was reported.
+    /// Whether `gone` was reported.
     private var isAway = false
 
     /// - Parameters:
-    ///   - query: What to show, and in which form.
+    ///   - query: Which messages to show, and in which form.
     ///   - beginning: Which past messages to begin with.
     ///   - isFollowing: Whether to go on after the past messages.
     ///   - pause: Waits before the next attempt to reach relayd.
@@ -48,12 +48,12 @@ struct MessageStream {
         self.pause = pause
     }
 
-    /// Reads until `body` has had enough, or to the end if it is not to follow.
+    /// Reads until `body` stops it, or to the end if it is not to follow.
     ///
-    /// - Parameter body: Gets events that came together in one call; returns false to stop.
+    /// - Parameter body: Gets events that arrived together in one call; returns false to stop.
     /// - Returns: False if `body` stopped it.
-    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help, or if the answer
-    ///   breaks off and there is no more to follow; whatever `pause` and `body` throw.
+    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help, or if the
+    ///   answer breaks off and it is not to follow; also what `pause` and `body` throw.
     mutating func run(_ body: ([Event]) throws -> Bool) async throws -> Bool {
         while true {
             do {
@@ -74,7 +74,7 @@ struct MessageStream {
     private mutating func follow(_ body: ([Event]) throws -> Bool) async throws -> Bool {
         var goesOn = true
         let path = path
-        // The closure cannot change `self` while `self.client` runs.
+        // The closure cannot change `self` while `self.client` is in use.
         var reader = self
         defer { self = reader }
         let end = try await client.lines(of: path) { lines in
@@ -88,7 +88,7 @@ struct MessageStream {
             goesOn = try body(events)
             return goesOn
         }
-        // Who follows comes again; nobody else would know that there was more.
+        // A follower reconnects; any other reader would not know that there was more.
         if !isFollowing, case .brokenOff(let socket) = end {
             throw ControlClientError.brokenOff(socket)
         }
@@ -120,11 +120,11 @@ struct MessageStream {
         }
         guard let number = object.integer("n") else {
             guard let advice = TailAdvice(object) else { return take(note: object, &events) }
-            // The filter may have left out the message itself.
+            // The message itself may have been filtered out.
             cursor = max(cursor, advice.entry)
             return events.append(.advice(advice, line))
         }
-        // A request that is shown because of its answer comes right before it, after later messages.
+        // A request shown because of its answer directly precedes it, after messages with higher numbers.
         cursor = max(cursor, number)
         events.append(.message(object, line))
     }
@@ -148,7 +148,7 @@ struct MessageStream {
 }
 
 extension ControlClientError {
-    /// Waiting may help: relayd is being restarted, or has no room at the moment.
+    /// Whether waiting may help: relayd is being restarted, or has no room at the moment.
     var mayPass: Bool {
         switch self {
         case .notRunning, .timedOut, .crowded, .hungUp, .brokenOff: true

@@ -11,8 +11,8 @@ struct SocketOptions: ParsableArguments {
         completion: .file())
     var path: String?
 
-    /// - Throws: `ValidationError` when the path cannot be a socket's, or the environment says how long
-    ///   to wait in a way that is not understood.
+    /// - Throws: `ValidationError` when the path cannot be a socket's, or the timeout in the environment
+    ///   is not understood.
     func client() throws -> ControlClient {
         if let problem = AnswerTimeout.ofEnvironment.problem { throw ValidationError(problem) }
         if let path, path.contains("://") {

@@ -1,23 +1,23 @@
 import Glibc
 import YAML
 
-/// What `relayd --check-config` said, for `relayctl doctor`: only relayd knows what is right.
+/// The result of `relayd --check-config`, for `relayctl doctor`: only relayd knows what is valid.
 struct ConfigurationCheck: Sendable, Equatable {
     var isGood: Bool
-    /// One line per mistake, with file, line and column; when all is good, what was checked, and what
-    /// will not do on this machine.
+    /// One line per mistake, with file, line and column; for a valid file, what was checked, and what
+    /// will not work on this machine.
     var lines: [String]
-    /// The address in the file, if it is good and names one.
+    /// The address in the file, if it is valid and names one.
     var accessory: String?
 
-    /// The first mistake, and how many there are besides.
+    /// The first mistake, and how many more there are.
     var text: String {
         guard let first = lines.first else { return "relayd did not say what is wrong" }
         return !isGood && lines.count > 1
             ? "\(first) (and \(Units.count(lines.count - 1, "more mistake")))" : first
     }
 
-    /// What is good as such and will not do on this machine: what it is, and what to do.
+    /// Settings that are valid but will not work on this machine: what they are, and what to do.
     var warnings: [(text: String, remedy: String)] {
         guard isGood else { return [] }
         return lines.dropFirst().map { line in
@@ -29,20 +29,20 @@ struct ConfigurationCheck: Sendable, Equatable {
         }
     }
 
-    /// What relayd reads of a configuration at most; it has found this one good.
+    /// Largest configuration that relayd reads; it has found this one valid.
     private static let maximumFileBytes = 256 << 10
     /// Exit statuses of relayd --check-config.
     private static let good: Int32 = 0
     private static let notGood: Int32 = 78
-    /// How the words get into the shell's line: as variables, so that no character in them means
-    /// anything.
+    /// Environment variables that pass the words to the shell, so that no character in them has a special
+    /// meaning.
     private static let programVariable = "RELAYCTL_RELAYD"
     private static let fileVariable = "RELAYCTL_CONFIG"
 
     /// Asks the relayd beside this relayctl, else the one in PATH.
     ///
-    /// - Parameter file: nil for the one that relayd would read by itself.
-    /// - Returns: Nil when there is no relayd to ask, or the file is not for this user to read.
+    /// - Parameter file: nil for the file that relayd would read by default.
+    /// - Returns: Nil when there is no relayd to ask, or this user may not read the file.
     static func run(file: String?) -> ConfigurationCheck? {
         if let file, isForbidden(file) { return nil }
         setenv(programVariable, program, 1)
@@ -59,7 +59,7 @@ struct ConfigurationCheck: Sendable, Equatable {
         // WIFEXITED and WEXITSTATUS of wait(2), which are macros.
         guard status & 0x7F == 0, [good, notGood].contains(status >> 8 & 0xFF) else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-        // The file relayd would read by itself may be closed to us and open to relayd's user.
+        // The file relayd reads by default may be closed to us but open to relayd's user.
         if let path = lines.first?.prefix(while: { $0 != ":" }), isForbidden(String(path)) {
             return nil
         }
@@ -68,7 +68,7 @@ struct ConfigurationCheck: Sendable, Equatable {
             accessory: status == 0 ? lines.first.flatMap(accessory(verdict:)) : nil)
     }
 
-    /// What is relayd's link in the file that it has found good.
+    /// The address of relayd's link in a file that relayd has found valid.
     ///
     /// - Parameter verdict: "/etc/relayd/relayd.yaml: ok".
     private static func accessory(verdict: String) -> String? {
@@ -95,7 +95,7 @@ struct ConfigurationCheck: Sendable, Equatable {
         return nil
     }
 
-    /// What the relayd beside this relayctl, or in PATH, calls its version; nil when there is none.
+    /// The version that the relayd beside this relayctl, or in PATH, prints; nil when there is none.
     static var relaydVersion: String? {
         setenv(programVariable, program, 1)
         return CommandOutput.of("exec 2>/dev/null; exec \"$\(programVariable)\" --version")

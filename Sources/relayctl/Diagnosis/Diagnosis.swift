@@ -2,14 +2,14 @@ import AccessoryLinks
 import ControlAPI
 import SDLAdvice
 
-/// What was checked of the chain from head unit to app, in order, up to the first thing that is
-/// broken. A pure function of what relayd says; `relayctl doctor` asks and prints.
+/// The checks of the chain from head unit to app, in order, up to the first broken one. A pure function
+/// of what relayd says; `relayctl doctor` asks and prints.
 struct Diagnosis: Codable, Sendable, Equatable {
     struct Check: Codable, Sendable, Equatable {
         /// "permission", "configuration", "specification", "bluetooth", "daemon", "dashboard", "head unit" or
         /// "vehicle", "port", "app", "registration", "client" or "advice".
         var name: String
-        /// "ok", "hint", "broken", or "none": there is nothing to check, and nothing wrong with that.
+        /// "ok", "hint", "broken", or "none" when there is nothing to check, which is fine.
         var state: String
         var text: String
         var remedy: String?
@@ -18,7 +18,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     var schema = 1
     private(set) var checks: [Check] = []
-    /// Name of the check that failed; left out when none did.
+    /// Name of the check that failed; left out when none failed.
     private(set) var broken: String?
 
     private mutating func ok(_ name: String, _ text: String) {
@@ -45,9 +45,9 @@ struct Diagnosis: Codable, Sendable, Equatable {
         }
     }
 
-    /// What `bluetooth:` needs of this machine.
+    /// Adds what `bluetooth:` needs of this machine.
     ///
-    /// - Parameter isFirst: Whether what is missing there is the first thing that is broken.
+    /// - Parameter isFirst: Whether a missing requirement is the first thing that is broken.
     /// - Returns: Whether it is.
     private mutating func tell(_ bluetooth: BluetoothChecklist?, isFirst: Bool) -> Bool {
         for check in bluetooth?.checks ?? [] {
@@ -62,12 +62,12 @@ struct Diagnosis: Codable, Sendable, Equatable {
         return isFirst && bluetooth?.isMissingSomething == true
     }
 
-    /// relayd cannot be asked.
+    /// The diagnosis when relayd cannot be asked.
     ///
     /// - Parameters:
-    ///   - configuration: what relayd would say to its configuration, if it can be had.
-    ///   - unit: what systemd knows of it.
-    ///   - bluetooth: what the link that it would open needs of this machine.
+    ///   - configuration: What relayd would say about its configuration, if available.
+    ///   - unit: What systemd knows about the unit.
+    ///   - bluetooth: What the link that relayd would open needs of this machine.
     init(
         unreachable error: ControlClientError, configuration: ConfigurationCheck? = nil,
         unit: UnitReport? = nil, bluetooth: BluetoothChecklist? = nil
@@ -97,7 +97,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         fail("daemon", text, remedy ?? Self.remedy(for: error))
     }
 
-    /// The places that were looked at stand below each other, and what was found in columns.
+    /// Joins the lines of an error, which lists the places tried one per line, with the findings in columns.
     private static func oneLine(_ text: Substring) -> String {
         let lines = text.split(separator: "\n")
         let places = lines.dropFirst().map { $0.drop { $0 == " " }.replacing("  ", with: ": ") }
@@ -105,7 +105,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
             .joined(separator: " ")
     }
 
-    /// What helps where the error names no remedy of its own. A relayd that is only busy is not to be
+    /// The remedy where the error names none of its own. A relayd that is merely busy must not be
     /// restarted: its apps would lose their sessions.
     private static func remedy(for error: ControlClientError) -> String {
         switch error {
@@ -123,12 +123,12 @@ struct Diagnosis: Codable, Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - configuration: what relayd says to the file it has read, if it can be had.
-    ///   - specification: what relayd compares RPCs with.
-    ///   - firewall: Name of the firewall that runs here, if any is known to.
-    ///   - unit: what systemd knows of the unit whose sockets apps connect to.
-    ///   - bluetooth: what the link needs of this machine, while it is not open.
-    ///   - now: The moment ages are counted to.
+    ///   - configuration: What relayd says about the file it has read, if available.
+    ///   - specification: What relayd compares RPCs with.
+    ///   - firewall: Name of the firewall that runs here, if one is known.
+    ///   - unit: What systemd knows about the unit whose sockets apps connect to.
+    ///   - bluetooth: What the link needs of this machine while it is not open.
+    ///   - now: The moment that ages are measured to.
     init(
         _ status: StatusSnapshot, advice: [AdviceReport], socket: String,
         configuration: ConfigurationCheck? = nil, specification: SpecificationReport? = nil,
@@ -139,7 +139,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         if let configuration, configuration.isGood {
             tell(good: configuration)
         } else if let configuration {
-            // It works for now, so it is not what is broken.
+            // relayd works for now, so the configuration is not what is broken.
             hint(
                 "configuration",
                 "relayd runs with what it has read before; it would not start again:"
@@ -175,7 +175,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
             return
         }
         let connected = Set(status.apps.map(\.id))
-        // What is over, or was about an app that left, is no state of this chain.
+        // Advice that is over, or about an app that left, does not describe this chain.
         let current = advice.filter { advice in
             advice.isCurrentWarning(at: now) && advice.app.map(connected.contains) ?? true
         }
@@ -196,7 +196,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         "\(advice.remedy) (relayctl explain \(advice.code))"
     }
 
-    /// The latest ones; relayctl advice has them all.
+    /// Number of pieces of advice shown, the latest ones; relayctl advice has them all.
     private static let advicePieces = 3
 
     private mutating func checkHeadUnit(_ accessory: AccessoryStatus, _ now: Timestamp) -> Bool {
@@ -277,7 +277,7 @@ struct Diagnosis: Codable, Sendable, Equatable {
         return true
     }
 
-    /// What lets apps on other machines in. To start another relayd would not help where systemd runs
+    /// How to let apps on other machines in. Starting another relayd would not help where systemd runs
     /// this one.
     private static func opening(
         _ port: some StringProtocol, _ unit: UnitReport?, isVehicle: Bool
@@ -289,8 +289,8 @@ struct Diagnosis: Codable, Sendable, Equatable {
             : "\(isVehicle ? "openxc." : "")listen: [\"0.0.0.0:\(port)\"] in its configuration, then relayctl reload"
     }
 
-    /// Advice that may be why an app is not registered. Other advice about the app is true as well,
-    /// but is not the remedy for that.
+    /// Advice that may explain why an app is not registered. Other advice about the app may be true as
+    /// well, but is not the remedy for that.
     private static let registrationCodes: Set<String> = Set(
         [
             AdviceCode.startUnanswered, .startRefused, .ackMissingKeys, .ackWrongType, .ackTooLarge,
@@ -324,7 +324,8 @@ struct Diagnosis: Codable, Sendable, Equatable {
         return false
     }
 
-    /// Of a vehicle interface. They need not say anything, so that none of them is stuck.
+    /// Checks the clients of a vehicle interface. They need not send anything, so none of them counts as
+    /// stuck.
     private mutating func checkClients(_ status: StatusSnapshot) {
         let endpoint = status.server.endpoints.first ?? "relayd"
         guard !status.apps.isEmpty else {
@@ -366,6 +367,6 @@ struct Diagnosis: Codable, Sendable, Equatable {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// The mark, the longest name and some air.
+    /// Width of the mark, the longest name and the gaps.
     private static let indent = 16
 }

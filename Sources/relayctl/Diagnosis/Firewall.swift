@@ -1,8 +1,8 @@
 import Glibc
 
-/// Firewalls that are known to run here, by the files they leave.
+/// Detects firewalls that run here, by the files they leave.
 enum Firewall {
-    /// - Parameter root: where the file system begins; tests have their own.
+    /// - Parameter root: Where the file system begins; tests have their own.
     static func active(in root: String = "") -> String? {
         if access(root + "/run/firewalld", F_OK) == 0 { return "firewalld" }
         guard let file = fopen(root + "/etc/ufw/ufw.conf", "re") else { return nil }

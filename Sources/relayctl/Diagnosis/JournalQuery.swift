@@ -12,13 +12,13 @@ struct JournalQuery: Sendable, Equatable {
     var isJSON = false
     var filter = FilterExpression.everything
 
-    /// journalctl and its arguments. Matches of one field are alternatives to journalctl, and different
-    /// fields all have to hold.
+    /// journalctl and its arguments. journalctl treats matches of one field as alternatives; different
+    /// fields must all match.
     var command: [String] {
         var words = ["journalctl", "--unit=\(unit)"]
         words += isRead ? ["--output=json"] : ["--output=short", "--no-hostname"]
         if let since { words.append("--since=\(since)") }
-        // Counted behind a filter that journalctl does not know.
+        // Lines are counted after filtering where journalctl cannot apply the filter.
         if let lines, follows || !leavesRest { words.append("--lines=\(lines)") }
         if follows { words.append("--follow") }
         if warnings { words.append("--priority=warning") }
@@ -27,20 +27,22 @@ struct JournalQuery: Sendable, Equatable {
         return words
     }
 
-    /// Whether relayctl reads what journalctl prints, and shows it in its own way.
+    /// Whether relayctl reads the output of journalctl and formats it itself.
     var isRead: Bool { isJSON || leavesRest }
 
-    /// Whether something of the filter is left to look for in what journalctl prints.
+    /// Whether part of the filter has to be applied to the output of journalctl.
     var leavesRest: Bool {
         let asked = Self.levels(in: filter)
         return filter.required.contains { Self.matches($0) == nil && Self.levels($0) == nil }
             || asked.map(\.isEmpty) ?? false
     }
 
-    /// Syslog's numbers that the filter allows; empty where it asks for none, or for what no line has.
+    /// Syslog priorities that the filter allows; empty where it restricts none, or allows none that a
+    /// line can have.
     private var priorities: [Int] { (Self.levels(in: filter) ?? []).sorted() }
 
-    /// What several terms allow together: to journalctl values of one field are alternatives.
+    /// The levels that several terms allow together: journalctl would treat values of one field as
+    /// alternatives.
     private static func levels(in filter: FilterExpression) -> Set<Int>? {
         filter.required.compactMap(levels).reduce(nil) { found, next in
             found.map { $0.intersection(next) } ?? next
@@ -62,7 +64,7 @@ struct JournalQuery: Sendable, Equatable {
         return Set((0...7).filter(isWanted))
     }
 
-    /// What stands in a filter as journalctl takes it; nil when it cannot.
+    /// A part of the filter as journalctl takes it; nil when journalctl cannot express it.
     private static func matches(_ node: FilterExpression.Node) -> [String]? {
         switch node {
         case .term(let term): return matches(term)
@@ -88,7 +90,7 @@ struct JournalQuery: Sendable, Equatable {
         }
     }
 
-    /// The command as one types it in a shell.
+    /// The command as it is typed in a shell.
     var shellText: String {
         command.map { word in
             let isPlain = word.allSatisfy {

@@ -1,14 +1,14 @@
 import ControlAPI
 import Glibc
 
-/// What systemd knows of relayd's unit (systemctl(1), "show"): why it does not run, and which
-/// addresses it lets in. Asked by `relayctl doctor` and `relayctl bugreport`.
+/// What systemd knows about relayd's unit (systemctl(1), "show"): why it does not run, and which
+/// addresses it lets in. Used by `relayctl doctor` and `relayctl bugreport`.
 struct UnitReport: Sendable, Equatable {
     /// Such as "relayd@left.service".
     var name: String
     private var properties: [String: String]
 
-    /// - Parameter text: lines of NAME=value; nil when systemd does not know the unit.
+    /// - Parameter text: Lines of NAME=value; nil when systemd does not know the unit.
     init?(name: String, show text: String) {
         self.name = name
         var properties: [String: String] = [:]
@@ -20,20 +20,20 @@ struct UnitReport: Sendable, Equatable {
         self.properties = properties
     }
 
-    /// How the unit's name gets into the shell's line: as a variable, so that no character in it means
-    /// anything.
+    /// Environment variable that passes the unit's name to the shell, so that no character in it has a
+    /// special meaning.
     private static let variable = "RELAYCTL_UNIT"
     private static let command =
         "exec systemctl show --property=LoadState,ActiveState,SubState,Result,StatusText,NRestarts,"
         + "MainPID,IPAddressAllow,IPAddressDeny -- \"$\(variable)\" 2>/dev/null"
 
-    /// Asks systemd; nil when there is none, or it has no such unit.
+    /// Asks systemd; returns nil when there is no systemd or no such unit.
     static func ask(_ name: String) -> UnitReport? {
         setenv(variable, name, 1)
         return CommandOutput.of(command).flatMap { UnitReport(name: name, show: $0) }
     }
 
-    /// The unit whose addresses apps connect to; nil when this relayd is not one of this machine's.
+    /// The unit whose addresses apps connect to; nil when relayd does not run as a unit of this machine.
     static func running(_ status: StatusSnapshot) -> UnitReport? {
         guard let service = status.relayd.unit, let report = ask(service),
             report.properties["MainPID"] == "\(status.relayd.pid)"
@@ -42,7 +42,7 @@ struct UnitReport: Sendable, Equatable {
         return ask(String(service.dropLast(".service".count)) + ".socket")
     }
 
-    /// The unit that serves a control socket, by where it lies.
+    /// The unit that serves a control socket, derived from the socket's path.
     static func name(ofSocket path: String?) -> String {
         let start = "/run/relayd-"
         guard let path, path.hasPrefix(start), path.hasSuffix("/relayd.sock") else {
@@ -51,10 +51,10 @@ struct UnitReport: Sendable, Equatable {
         return "relayd@\(path.dropFirst(start.count).prefix { $0 != "/" }).service"
     }
 
-    /// The section of the unit's file that addresses are written in.
+    /// The section of the unit file that contains the addresses.
     var section: String { name.hasSuffix(".socket") ? "Socket" : "Service" }
 
-    /// What relayd said last and what systemd makes of it; nil when it has not failed.
+    /// relayd's last status text and systemd's verdict; nil when the unit has not failed.
     var whyItDoesNotRun: String? {
         let said = properties["StatusText"].flatMap { $0.isEmpty ? nil : ": \($0)" } ?? ""
         switch (properties["ActiveState"], properties["SubState"]) {
@@ -72,15 +72,15 @@ struct UnitReport: Sendable, Equatable {
             : "fix that; systemd keeps restarting it for a while"
     }
 
-    /// Which addresses get through; nil when all do.
+    /// The addresses that get through; nil when all do.
     var filter: AddressFilter? {
         guard let denied = properties["IPAddressDeny"], !denied.isEmpty else { return nil }
         return AddressFilter(allow: properties["IPAddressAllow"] ?? "", deny: denied)
     }
 }
 
-/// What IPAddressAllow= and IPAddressDeny= let through (systemd.resource-control(5)): what is in the
-/// first list, and else what is not in the second.
+/// The effect of IPAddressAllow= and IPAddressDeny= (systemd.resource-control(5)): addresses in the first
+/// list get through, and others unless they are in the second list.
 struct AddressFilter: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
         var bytes: [UInt8]
@@ -112,8 +112,8 @@ struct AddressFilter: Sendable, Equatable {
     private let deny: [Network]
 
     /// - Parameters:
-    ///   - allow: networks with blanks between them, as systemctl shows them.
-    ///   - deny: the same.
+    ///   - allow: Networks separated by blanks, as systemctl shows them.
+    ///   - deny: The same.
     init(allow: String, deny: String) {
         self.allow = allow.split(separator: " ").compactMap(Network.init)
         self.deny = deny.split(separator: " ").compactMap(Network.init)

@@ -4,8 +4,8 @@ import Glibc
 import NIOCore
 import SDLProtocol
 
-/// PutFile requests for a file: one, or as many as it has pieces, each with the checksum of its data
-/// (MOBILE_API, "PutFile").
+/// PutFile requests for a file: one per piece, each with the checksum of its data (MOBILE_API,
+/// "PutFile").
 struct FileUpload {
     let pieces: [DriveRequest]
 
@@ -27,7 +27,7 @@ struct FileUpload {
             }
             if bytes.count > pieceBytes {
                 add("offset", start)
-                // Of the first piece the size of the whole file, of others their own.
+                // The first piece has the size of the whole file, the others their own.
                 add("length", start == 0 ? bytes.count : data.count)
             }
             add("crc", Int(CRC32.checksum(of: data)))
@@ -46,9 +46,9 @@ extension DriveRequest {
     }
 }
 
-/// Files that are named on the command line.
+/// Reads files that are named on the command line.
 enum DriveFile {
-    /// The largest file that is sent: what the head unit's memory card may hold is far less.
+    /// The largest file that is sent: far more than the memory card of a head unit may hold.
     static let maximumBytes = 256 << 20
 
     static func parameters(_ path: String) throws -> AnyJSON {
@@ -65,7 +65,7 @@ enum DriveFile {
 
     /// - Parameters:
     ///   - path: "-" is standard input.
-    ///   - limit: Bytes it may have.
+    ///   - limit: The largest size in bytes.
     static func bytes(_ path: String, limit: Int = maximumBytes) throws -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path, errno) }

@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// What was sent last: `$XDG_STATE_HOME/relayd/requests`, a line of JSON for each request, the oldest first.
+/// The requests sent last: `$XDG_STATE_HOME/relayd/requests`, one line of JSON per request, oldest first.
 /// Written by `send`, shown by `request history`.
 struct RequestHistory: Sendable {
     typealias Problem = KeptFile.Problem
@@ -10,13 +10,13 @@ struct RequestHistory: Sendable {
         var time: String
         /// As it was sent; its name is empty.
         var request: SavedRequest
-        /// The result code, or what became of it else.
+        /// The result code, or else what became of the request.
         var outcome: String
     }
 
-    /// Entries that are kept; older ones go.
+    /// Maximum number of entries; older ones are removed.
     static let maximumCount = 200
-    /// Bytes of one entry; a larger one is not kept, so that all of them have room in the file.
+    /// Maximum size of an entry in bytes; larger ones are not kept, so that all entries fit in the file.
     static let maximumEntryBytes = 4096
 
     private let file: KeptFile
@@ -32,7 +32,7 @@ struct RequestHistory: Sendable {
         file = KeptFile(path: path)
     }
 
-    /// The oldest first. Lines that are no entry are passed over.
+    /// Oldest first. Lines that are not entries are skipped.
     func all() throws(Problem) -> [Entry] {
         Self.lines(try file.bytes()).compactMap {
             try? APICoding.decode(Entry.self, from: Array($0))
@@ -55,7 +55,7 @@ struct RequestHistory: Sendable {
         }
     }
 
-    /// - Returns: How many there were.
+    /// - Returns: The number of entries removed.
     func clear() throws(Problem) -> Int {
         let count = try all().count
         if count > 0 { try file.change { _ throws(Problem) in [] } }

@@ -1,10 +1,10 @@
 import ArgumentParser
 import SDLProtocol
 
-/// Parameters as they are saved: assignments such as `mainField1={text}`, in whose values a name in braces is
-/// filled in when the request is sent. `{text=Hello}` has a default, `{{` is a brace.
+/// Saved parameters: assignments such as `mainField1={text}`, where a name in braces is filled in when
+/// the request is sent. `{text=Hello}` has a default, `{{` is a brace.
 struct RequestTemplate {
-    /// What has to be filled in.
+    /// A name that has to be filled in.
     struct Blank: Equatable {
         var name: String
         var usual: String?
@@ -17,7 +17,7 @@ struct RequestTemplate {
     }
 
     private struct Assignment {
-        /// Which parameter: what is in front of "=" or ":=".
+        /// The parameter: the text before "=" or ":=".
         var path: String
         var isJSON: Bool
         var value: [Piece]
@@ -29,7 +29,7 @@ struct RequestTemplate {
         assignments = set.map(Self.assignment)
     }
 
-    /// In the order in which they come, each once.
+    /// In order of appearance, each once.
     var blanks: [Blank] {
         var found: [Blank] = []
         for case .blank(let blank, _) in assignments.flatMap(\.value) {
@@ -42,8 +42,8 @@ struct RequestTemplate {
         return found
     }
 
-    /// - Parameter given: `NAME=VALUE` fills in a blank of that name; any other assignment takes the place of
-    ///   the saved one of that parameter, or is added.
+    /// - Parameter given: `NAME=VALUE` fills in a blank of that name; any other assignment replaces the
+    ///   saved one of that parameter, or is added.
     /// - Throws: `ValidationError` with the blanks that are left.
     func filled(with given: [String]) throws -> [String] {
         let blanks = blanks
@@ -82,7 +82,7 @@ struct RequestTemplate {
         } + plain
     }
 
-    /// The assignment as a template in which nothing is filled in.
+    /// The assignment as a template without blanks.
     static func literal(_ text: String) -> String {
         let assignment = assignment(text)
         guard let sign = text.firstIndex(of: "=") else { return text }
@@ -102,7 +102,7 @@ struct RequestTemplate {
         return literal
     }
 
-    /// The saved parameters with others in their place or behind them; blanks stay.
+    /// The saved parameters, replaced or followed by the given ones; blanks stay.
     static func replaced(_ set: [String], by given: [String]) -> [String] {
         let paths = given.map { assignment($0).path }
         return set.filter { !paths.contains(assignment($0).path) } + given
@@ -144,7 +144,7 @@ struct RequestTemplate {
             } else if isJSON, sign == "\"" {
                 isQuoted.toggle()
             } else if sign == "{", !isJSON || isQuoted, rest.first == "{" {
-                // A brace that is meant.
+                // An escaped brace.
                 rest.removeFirst()
             }
         }
@@ -152,8 +152,8 @@ struct RequestTemplate {
         return pieces
     }
 
-    /// `{name}` or `{name=default}` at the start; nil when it is something else, as the start of a JSON object
-    /// is.
+    /// `{name}` or `{name=default}` at the start; nil when it is something else, such as the start of a
+    /// JSON object.
     private static func blank(_ text: Substring) -> (Blank, end: Substring.Index)? {
         guard let end = text.firstIndex(of: "}") else { return nil }
         let inside = text[..<end].dropFirst()
@@ -163,7 +163,7 @@ struct RequestTemplate {
         return (Blank(name: String(name), usual: usual.map(String.init)), text.index(after: end))
     }
 
-    /// For the inside of a JSON string.
+    /// Escapes text for the inside of a JSON string.
     private static func escaped(_ text: String) -> String {
         var escaped: [UInt8] = []
         PrintableText.appendJSONText(text, to: &escaped)

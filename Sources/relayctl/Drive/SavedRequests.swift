@@ -1,11 +1,11 @@
 import ArgumentParser
 import ControlAPI
 
-/// A request that somebody keeps under a name; what `relayctl send @NAME` sends.
+/// A request saved under a name; `relayctl send @NAME` sends it.
 struct SavedRequest: Codable, Equatable, Sendable {
     var name: String
     var rpc: String
-    /// Whose request it is when nothing else is said.
+    /// The app it is sent for by default.
     var app: String?
     /// "request", "response" or "notification".
     var type: String?
@@ -21,12 +21,12 @@ struct SavedRequest: Codable, Equatable, Sendable {
         case bulkFile = "bulk_file"
     }
 
-    /// What may stand behind "@": a filter's name, but "-1" is the last request that was sent.
+    /// Whether the text may follow "@": a filter's name, but "-1" is the last request that was sent.
     static func isName(_ name: String) -> Bool {
         SavedFilters.isName(name) && !name.hasPrefix("-")
     }
 
-    /// As it would be typed.
+    /// The request as it would be typed.
     var words: String {
         var words = app.map { ["--app", Self.quoted($0)] } ?? []
         if let type { words += ["--type", type] }
@@ -47,8 +47,8 @@ struct SavedRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// Requests that are kept: `$XDG_CONFIG_HOME/relayd/requests.json`, which is also what is exported and
-/// imported. Read by `send`, changed by `request`.
+/// Saved requests: `$XDG_CONFIG_HOME/relayd/requests.json`, which is also the format for export and
+/// import. Read by `send`, changed by `request`.
 struct SavedRequests: Sendable {
     typealias Problem = KeptFile.Problem
 
@@ -76,7 +76,7 @@ struct SavedRequests: Sendable {
 
     // MARK: Reading
 
-    /// In the order in which they were saved; none when there is no file.
+    /// In the order in which they were saved; empty when there is no file.
     func all() throws(Problem) -> [SavedRequest] {
         try Self.requests(in: try file.bytes(), from: path)
     }
@@ -85,7 +85,7 @@ struct SavedRequests: Sendable {
         try all().first { $0.name == name }
     }
 
-    /// - Parameter source: Of the bytes, for people.
+    /// - Parameter source: Where the bytes come from, for people.
     static func requests(in bytes: [UInt8], from source: String) throws(Problem) -> [SavedRequest] {
         guard !bytes.isEmpty else { return [] }
         let collection: Collection
@@ -127,7 +127,7 @@ struct SavedRequests: Sendable {
         return collection.requests
     }
 
-    /// What this relayctl would leave out when it writes the file again.
+    /// A member that this relayctl would lose when it writes the file again.
     private static func unknownMember(_ bytes: [UInt8]) -> String? {
         guard case .object(let whole)? = try? APICoding.decode(AnyJSON.self, from: bytes),
             case .array(let requests)? = whole["requests"]
@@ -141,7 +141,7 @@ struct SavedRequests: Sendable {
         return whole.keys.sorted().first { $0 != "schema" && $0 != "requests" }
     }
 
-    /// Where in the JSON, and what was expected.
+    /// Where in the JSON the error is, and what was expected.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         func place(_ path: [any CodingKey]) -> String {
@@ -188,8 +188,8 @@ struct SavedRequests: Sendable {
 
     /// Adds all of them or none.
     ///
-    /// - Parameter replaces: Whether a request may take the place of another one of its name.
-    /// - Returns: How many were not there before in just this form.
+    /// - Parameter replaces: Whether a request may replace another one of the same name.
+    /// - Returns: How many of them are new or changed.
     func add(_ added: [SavedRequest], replaces: Bool) throws(Problem) -> Int {
         var count = 0
         try change { requests throws(Problem) in

@@ -2,26 +2,26 @@ import ArgumentParser
 import Glibc
 import NIOCore
 
-/// What is streamed: a file or standard input, read piece by piece.
+/// The data to stream: a file or standard input, read piece by piece.
 struct StreamSource: Sendable {
     private let descriptor: Int32
     private let path: String
     private let loops: Bool
-    /// Of the sound in the file.
+    /// Header of the sound in the file.
     private(set) var wave: WaveHeader?
-    /// Has been read, and not handed over.
+    /// Bytes that have been read, but not handed over.
     private var begun: [UInt8]
-    /// Bytes that are left of what is wanted.
+    /// Bytes that remain to be handed over.
     private var left: Int
 
     static let pieceBytes = 32 << 10
-    /// How often it is looked whether somebody still wants what does not come: milliseconds.
+    /// How often to check whether data is still wanted while none arrives, in milliseconds.
     private static let look: Int32 = 100
 
     /// - Parameters:
     ///   - path: "-" is standard input.
     ///   - readsWave: Whether the format of a WAV file is read, and only its sound is handed over.
-    ///   - loops: Begins again at the end.
+    ///   - loops: Whether to begin again at the end.
     init(_ path: String, readsWave: Bool, loops: Bool) throws {
         self.path = path
         self.loops = loops
@@ -48,7 +48,7 @@ struct StreamSource: Sendable {
         }
     }
 
-    /// The next piece; nil at the end, and when the task is cancelled or nobody wants it any more.
+    /// The next piece; nil at the end, and when the task is cancelled or `isOver` returns true.
     mutating func next(isOver: () -> Bool) throws -> ByteBuffer? {
         while true {
             var piece = begun

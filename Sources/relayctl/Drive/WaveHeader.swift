@@ -4,20 +4,20 @@ import SDLProtocol
 struct WaveHeader: Equatable {
     /// Samples per second.
     var rate: Int
-    /// Of a sample of one channel.
+    /// Bits per sample of one channel.
     var bits: Int
     var channels: Int
     /// Where the sound begins.
     var offset: Int
-    /// Bytes of sound; nil where the file does not know, as when it was written into a pipe.
+    /// Bytes of sound; nil where the file does not say, as when it was written into a pipe.
     var bytes: Int?
 
-    /// Why a file that begins as WAV does is of no use.
+    /// Why a file that begins like a WAV file cannot be used.
     struct Problem: Error, Equatable {
         let message: String
     }
 
-    /// Bytes in which the sound has to begin: before it may stand titles and pictures.
+    /// The sound has to begin within this many bytes: titles and pictures may precede it.
     static let maximumBytes = 1 << 16
 
     static func isWave(_ bytes: [UInt8]) -> Bool {
@@ -37,7 +37,7 @@ struct WaveHeader: Equatable {
         while let size = number(place + 4, 4), place + 8 <= bytes.count {
             let name = bytes[place..<place + 4]
             if name.elementsEqual("fmt ".utf8) {
-                // 1 is PCM, 0xFFFE says what it is further behind; nearly always PCM as well.
+                // 1 is PCM; 0xFFFE gives the format further on, which is nearly always PCM as well.
                 guard let kind = number(place + 8, 2), let channels = number(place + 10, 2),
                     let rate = number(place + 12, 4), let bits = number(place + 22, 2)
                 else { break }

@@ -2,19 +2,19 @@ import Glibc
 import Media
 import NIOCore
 
-/// The folder that takes what is extracted. Each file is written without a name, and gets it when it is
-/// whole; nothing that is there is ever written over.
+/// The folder for extracted files. Each file is written without a name and gets one when it is complete;
+/// existing files are never overwritten.
 struct ExtractionFolder: ~Copyable {
     let path: String
     private let descriptor: Int32
-    /// How often a name was wanted. Names that differ in upper and lower case count as one, because
-    /// elsewhere they are.
+    /// How often each name was wanted. Names that differ only in case count as one, because on other
+    /// systems they are the same.
     private var numbers: [String: Int] = [:]
 
-    /// Names that are tried in a folder where many are taken.
+    /// Number of names tried in a folder where many are taken.
     private static let maximumNumber = 100_000
 
-    /// Makes the folder, for nobody else's eyes, or takes one that is there.
+    /// Creates the folder, accessible only to its owner, or uses an existing one.
     ///
     /// - Throws: `TraceFailure`.
     init(_ path: String) throws(TraceFailure) {
@@ -37,7 +37,7 @@ struct ExtractionFolder: ~Copyable {
     func make() throws(TraceFailure) -> ExtractedFile {
         let unnamed = openat(descriptor, ".", Self.unnamed, 0o600)
         if unnamed >= 0 { return ExtractedFile(unnamed, temporary: nil, path) }
-        // A file system that cannot do that.
+        // For a file system that does not support files without a name.
         let temporary = ".relayctl-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         let named = openat(
             descriptor, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -50,7 +50,7 @@ struct ExtractionFolder: ~Copyable {
     /// `O_TMPFILE`, which Glibc's module leaves out (open(2)).
     private static let unnamed = O_RDWR | O_DIRECTORY | 0o20_000_000 | O_CLOEXEC
 
-    /// Gives a file its name, or where that is taken the same one with a number.
+    /// Gives a file its name, or the same name with a number where that is taken.
     ///
     /// - Parameter wanted: A safe name.
     /// - Returns: The name.
@@ -64,7 +64,7 @@ struct ExtractionFolder: ~Copyable {
                     "\(path) has no free name like \(wanted): give -o another folder")
             }
             let name = number == 1 ? wanted : MediaName.numbered(wanted, number)
-            // What another file is called with its own number.
+            // Skips a numbered name that another file already has or wanted.
             guard number == 1 || numbers[name.lowercased()] == nil else { continue }
             if number > 1 { numbers[name.lowercased()] = 1 }
             if link(file, name) { return name }
@@ -87,7 +87,7 @@ struct ExtractionFolder: ~Copyable {
             return true
         }
         guard errno == EPERM || errno == EOPNOTSUPP else { return false }
-        // A file system without hard links.
+        // For a file system without hard links.
         var status = stat()
         guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 else {
             errno = EEXIST
@@ -96,13 +96,13 @@ struct ExtractionFolder: ~Copyable {
         return renameat(descriptor, temporary, descriptor, name) == 0
     }
 
-    /// Removes what has no name yet.
+    /// Removes a file that has no name yet.
     func drop(_ file: ExtractedFile) {
         if let temporary = file.temporary { unlinkat(descriptor, temporary, 0) }
     }
 }
 
-/// A file that is open and may have no name.
+/// An open file, which may have no name.
 final class ExtractedFile {
     fileprivate let descriptor: Int32
     fileprivate let temporary: String?

@@ -1,22 +1,22 @@
-/// What --json of `relayctl trace extract` prints.
+/// The output of `relayctl trace extract` with --json.
 struct ExtractionReport: Encodable, Sendable, Equatable {
     var schema = 1
     var folder: String
     /// In the order in which they ended.
     var files: [Item] = []
-    /// What nothing could be made of.
+    /// Items from which no file could be made.
     var left: [Item] = []
-    /// Files beyond those that are made at most.
+    /// Number of files beyond the maximum.
     var more = 0
 
     struct Item: Encodable, Sendable, Equatable {
-        /// Its name in the folder; nil of what was not written.
+        /// Its name in the folder; nil if it was not written.
         var file: String?
         /// "video", "audio", "speech" or "file".
         var kind: String
-        /// As it registered.
+        /// The name the app registered with.
         var app: String?
-        /// Of a file: what the app calls it.
+        /// For a file: the name the app gave it.
         var title: String?
         var format: String?
         var bytes: Int

@@ -1,6 +1,6 @@
 import SDLTraffic
 
-/// What was extracted, as text.
+/// The extraction report as text.
 struct ExtractionText: Sendable {
     let width: Int
     let style: Style
@@ -43,7 +43,7 @@ struct ExtractionText: Sendable {
         ]).fitted(to: width, [.drop("App"), .drop("Format"), .shorten("File", to: 24)]).lines(style)
     }
 
-    /// Of files it is only how long sending them took.
+    /// The duration; nil for files, where it is only the time it took to send them.
     private static func time(_ item: ExtractionReport.Item) -> String? {
         guard item.kind != "file" else { return nil }
         let tenths = Int(min(max(0, item.seconds * 10), 1e9).rounded())

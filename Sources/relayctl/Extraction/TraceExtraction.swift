@@ -15,9 +15,9 @@ struct TraceExtraction: ~Copyable {
     private var files: [MediaID: ExtractedFile] = [:]
     private(set) var report: ExtractionReport
 
-    /// What a folder still shows without pain; beyond it, files are counted.
+    /// More files than this make a folder unwieldy; further ones are only counted.
     private static let maximumFiles = 10_000
-    /// What is told of, of each kind.
+    /// Maximum number of items reported per kind.
     private static let maximumLeft = 1000
 
     init(to path: String, _ collector: MediaCollector) throws(TraceFailure) {

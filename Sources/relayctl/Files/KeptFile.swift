@@ -1,17 +1,17 @@
 import Glibc
 
-/// A small file in which relayctl keeps something for its user: read as a whole, and replaced in one step by
-/// one writer at a time.
+/// A small file in which relayctl keeps something for its user: read as a whole, and replaced atomically
+/// by one writer at a time.
 struct KeptFile: Sendable, Equatable {
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Where the XDG Base Directory Specification has it.
+    /// The place according to the XDG Base Directory Specification.
     enum Place: Sendable {
-        /// What people write and may edit.
+        /// Files that people write and may edit.
         case configuration
-        /// What comes about by itself.
+        /// Files that relayctl produces by itself.
         case state
 
         fileprivate var variable: String {
@@ -24,8 +24,8 @@ struct KeptFile: Sendable, Equatable {
 
     static let maximumBytes = 1 << 20
 
-    /// - Parameter kind: What is kept, for people: "filters".
-    /// - Throws: `Problem` where the environment does not say where.
+    /// - Parameter kind: The kind of content, for people: "filters".
+    /// - Throws: `Problem` where the environment does not give a place.
     init(
         _ name: String, of kind: String, in place: Place,
         environment: (String) -> String? = KeptFile.variable
@@ -51,7 +51,7 @@ struct KeptFile: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// Nothing when there is no file.
+    /// The content; empty when there is no file.
     func bytes() throws(Problem) -> [UInt8] {
         guard let descriptor = open() else {
             if errno == ENOENT { return [] }
@@ -77,7 +77,7 @@ struct KeptFile: Sendable, Equatable {
         return bytes
     }
 
-    /// Does not wait for the other end of a pipe that somebody put there.
+    /// Does not block on a pipe that somebody put there.
     private func open() -> Int32? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         return descriptor < 0 ? nil : descriptor
@@ -85,9 +85,9 @@ struct KeptFile: Sendable, Equatable {
 
     // MARK: Changing
 
-    /// The new file takes the place of the old one in one step; until then nobody else changes it.
+    /// Replaces the file atomically; until then nobody else changes it.
     ///
-    /// - Parameter body: Makes the new bytes of the old ones; when it throws, the file stays as it is.
+    /// - Parameter body: Makes the new bytes from the old ones; when it throws, the file stays as it is.
     func change(_ body: ([UInt8]) throws(Problem) -> [UInt8]) throws(Problem) {
         try makeFolders()
         let target = target
@@ -110,7 +110,7 @@ struct KeptFile: Sendable, Equatable {
         }
     }
 
-    /// Of the folder, since the file itself is replaced: nothing is left of it however the process ends.
+    /// Locks the folder, since the file itself is replaced. No trace is left, however the process ends.
     private func lock(_ target: String) throws(Problem) -> Int32 {
         let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
         let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -120,7 +120,7 @@ struct KeptFile: Sendable, Equatable {
             guard errno == EWOULDBLOCK || errno == EINTR else { break }
             usleep(Self.pause)
         }
-        // Some file systems have no locks; two at once are rare enough there.
+        // Some file systems have no locks; concurrent writers are rare enough there.
         if errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL { return descriptor }
         close(descriptor)
         throw Problem(
@@ -128,13 +128,12 @@ struct KeptFile: Sendable, Equatable {
                 + "\(Int(Self.pause) * Self.attempts / 1_000_000) s")
     }
 
-    /// Others hold the lock for the time of a small write; one that is stopped holds it for ever.
+    /// Others hold the lock for a small write; a process that is stopped holds it for ever.
     private static let attempts = 250
     /// Microseconds.
     private static let pause: UInt32 = 20_000
 
-    /// The file itself where the path is a link to it, as people have it who keep their configuration
-    /// elsewhere.
+    /// The file itself where the path is a link to it, as for people who keep their configuration elsewhere.
     private var target: String {
         guard let found = realpath(path, nil) else { return path }
         defer { free(found) }

@@ -1,6 +1,5 @@
-// What the shell offers behind options and in a filter. relayctl itself is asked by the completion
-// scripts, so all of this is quick and silent: a shell that waits is worse than one that offers
-// nothing.
+// Words that the shell offers for options and in a filter. The completion scripts ask relayctl itself, so
+// all of this is quick and silent: a shell that waits is worse than one that offers nothing.
 
 import ArgumentParser
 import ControlAPI
@@ -19,7 +18,7 @@ enum Completions {
     static var kinds: CompletionKind { .list(FilterTerm.NameKey.kind.words) }
     static var services: CompletionKind { .list(FilterTerm.NameKey.service.words) }
 
-    /// Names of apps that are connected; the number of one whose name cannot be typed.
+    /// Names of connected apps; for an app whose name cannot be typed, its number.
     static var apps: CompletionKind {
         .custom { words, _, _ async in
             literal(await connected(words).map { $0.name ?? $0.number }.sorted())
@@ -40,7 +39,7 @@ enum Completions {
         }
     }
 
-    /// Functions, and requests that are saved.
+    /// Functions, and saved requests.
     static var requests: CompletionKind {
         .custom { _, _, _ in
             literal(
@@ -60,7 +59,7 @@ enum Completions {
         .custom { _, _, _ in literal(saved) }
     }
 
-    /// A term of a filter: a key, then what may come after it.
+    /// A term of a filter: a key, then its possible values.
     static var filter: CompletionKind {
         .custom { words, index, prefix async in
             if let key = splitKey(words, index) { return literal(await values(key, words)) }
@@ -69,9 +68,8 @@ enum Completions {
         }
     }
 
-    /// Written so that the shell offers them letter by letter. Bash expands the words it is offered,
-    /// commands in them included, and an app may be called anything; zsh takes what follows a ":" for
-    /// an explanation.
+    /// Escapes words so that the shell offers them literally. Bash expands the offered words, including
+    /// commands in them, and an app may have any name; zsh takes what follows a ":" as an explanation.
     static func literal(
         _ words: [String], for shell: CompletionShell? = .requesting
     ) -> [String] {
@@ -84,8 +82,8 @@ enum Completions {
         }
     }
 
-    /// The key when the shell takes what follows a ":" for a word of its own, as bash does; it
-    /// keeps what comes before.
+    /// The key when the shell takes what follows a ":" as a separate word, as bash does; the shell keeps
+    /// what comes before.
     static func splitKey(_ words: [String], _ index: Int) -> String? {
         for sign in [index, index - 1] where words.indices.contains(sign) && sign > 0 {
             if [":", "="].contains(words[sign]) { return words[sign - 1].lowercased() }
@@ -93,7 +91,7 @@ enum Completions {
         return nil
     }
 
-    /// What of a word is before the cursor. The script for zsh counts from the last blank, also in quotes.
+    /// The part of a word before the cursor. The zsh script counts from the last blank, even in quotes.
     static func written(
         _ prefix: String, of word: String, in shell: CompletionShell? = .requesting
     ) -> String {
@@ -101,11 +99,11 @@ enum Completions {
         return shell == .zsh && last?.count == prefix.count ? word : prefix
     }
 
-    /// - Parameter prefix: The word before the cursor as it was typed. The shell keeps a quote in front
-    ///   and expects what may follow that.
+    /// - Parameter prefix: The word before the cursor as it was typed. The shell keeps a leading quote
+    ///   and expects what may follow it.
     static func terms(_ prefix: String, _ words: [String]) async -> [String] {
         let written = typed(prefix)
-        // The part that is being written: what follows the last blank or bracket.
+        // The term being typed: the text after the last blank or bracket.
         let start =
             written.lastIndex { " (|".contains($0) }.map(written.index(after:))
             ?? written.startIndex
@@ -124,7 +122,7 @@ enum Completions {
         return await continued(only, words).map { front + $0 }
     }
 
-    /// Without the shell's quote or backslashes.
+    /// The prefix without the shell's quote or backslashes.
     private static func typed(_ prefix: String) -> String {
         if let quote = prefix.first, quote == "'" || quote == "\"" {
             return String(prefix.dropFirst())
@@ -132,8 +130,8 @@ enum Completions {
         return prefix.replacing("\\", with: "")
     }
 
-    /// What may follow the only key that fits. Shells put a blank behind a word that is the only one, so
-    /// a key is never alone.
+    /// Completions for the only matching key. Shells add a blank after the only word offered, so a key is
+    /// never offered alone.
     private static func continued(_ key: String, _ words: [String]) async -> [String] {
         let name = String(key.dropLast())
         if FilterTerm.NumberKey(rawValue: name) != nil {
@@ -150,7 +148,7 @@ enum Completions {
         }
     }
 
-    /// Of the functions that the RPC specification knows.
+    /// Names of parameters of the functions in the RPC specification.
     private static var parameters: [String] {
         let names = RPCCatalogue.builtIn.functions.flatMap { $0.parameters.map(\.name) }
         return Set(names).sorted()
@@ -186,7 +184,7 @@ enum Completions {
         }
     }
 
-    /// What follows --socket on the line that is being written, without its quotes.
+    /// The value of --socket on the line being typed, without its quotes.
     private static func socket(_ words: [String]) -> String? {
         guard let place = words.lastIndex(of: "--socket"), words.indices.contains(place + 1) else {
             return nil
@@ -195,10 +193,10 @@ enum Completions {
     }
 }
 
-/// An app as a shell may offer it.
+/// An app that a shell may offer.
 struct OfferedApp: Equatable {
     let number: String
-    /// Nil when it has none, or one that a terminal does not show as it is.
+    /// Nil when the app has none, or one that a terminal cannot show as it is.
     let name: String?
 
     init(_ number: Int, name: String?) {
@@ -207,8 +205,8 @@ struct OfferedApp: Equatable {
         self.name = isTypable == true ? name : nil
     }
 
-    /// The name as a filter has it without quotes, which shells have a use of their own for: "?" stands
-    /// for a letter that would end it, or that a shell would take for itself.
+    /// The name in a filter without quotes, which shells use themselves: "?" stands for a letter that
+    /// would end the name or that a shell would interpret.
     var pattern: String? {
         guard let name else { return nil }
         var pattern = String.UnicodeScalarView()

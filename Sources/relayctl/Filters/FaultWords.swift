@@ -1,5 +1,5 @@
-// Fault rules on the command line and in files: read here, so that a mistake is pointed at before relayd is
-// asked. Used by `relayctl fault`.
+// Fault rules on the command line and in files. They are parsed here, so that a mistake is shown before
+// relayd is asked. Used by `relayctl fault`.
 
 import ArgumentParser
 import ControlAPI
@@ -14,18 +14,18 @@ enum FaultWords {
         "freeze", "slow", "half-open",
     ]
 
-    /// Words of the command line in one line: what the shell has taken quotes from gets them again.
+    /// Joins words of the command line, adding the quotes that the shell has removed.
     static func text(_ words: [String]) -> String {
         words.map { word in
             guard word.isEmpty || word.contains(where: { $0.isWhitespace || $0 == "\"" }) else {
                 return word
             }
-            // One argument may be all of the action.
+            // A single argument may be the whole action.
             return words.count > 1 ? word.inQuotes : word
         }.joined(separator: " ")
     }
 
-    /// The rule as relayd gets it: saved filters are filled in.
+    /// The rule as it is sent to relayd, with saved filters filled in.
     ///
     /// - Throws: `ValidationError` that shows the mistake.
     static func rule(_ filter: String, _ action: String) throws -> FaultRuleRequest {
@@ -41,7 +41,7 @@ enum FaultWords {
             filter: usesSaved ? expression.description : filter, action: action)
     }
 
-    /// The words, the part of the rule, and a line that marks where.
+    /// The error message, the faulty part of the rule, and a line that marks the mistake.
     static func pointing(at error: FaultRuleError, filter: String, action: String) -> String {
         FilterArgument.pointing(
             at: FilterError(error.range, error.message),
@@ -51,7 +51,7 @@ enum FaultWords {
 
 /// A file of fault rules.
 enum FaultFile {
-    /// Bytes it may have; relayd takes no more in one request.
+    /// Largest size in bytes; relayd accepts no more in one request.
     static let largest = 16 << 10
 
     static func rules(at path: String) throws -> [FaultRuleRequest] {
@@ -98,7 +98,7 @@ extension Substring {
         return rest
     }
 
-    /// Where `words` stand last.
+    /// The last range of `words`.
     fileprivate func range(ofLast words: String) -> Range<Index>? {
         ranges(of: words).last
     }

@@ -2,14 +2,14 @@ import Glibc
 
 /// Reads a small file that a person names.
 enum FileBytes {
-    /// Why not, in a clause.
+    /// Why the file cannot be read, as a clause.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// - Parameter limit: Bytes it may have.
+    /// - Parameter limit: Largest size in bytes.
     static func read(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
-        // A pipe that nobody writes to must not stop the command before it begins.
+        // A pipe that nobody writes to must not block the command.
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Problem(description: String(cString: strerror(errno))) }
         defer { close(descriptor) }

@@ -1,4 +1,4 @@
-// A filter on the command line: read here, so that a mistake is pointed at before relayd is asked.
+// A filter on the command line. It is parsed here, so that a mistake is shown before relayd is asked.
 // Used by `tail`, `log`, `filter` and `top`.
 
 import ArgumentParser
@@ -19,7 +19,7 @@ struct FilterWords: ParsableArguments {
 }
 
 enum FilterArgument {
-    /// Refuses what is no filter, whatever is saved.
+    /// Refuses words that are not a filter, whatever filters are saved.
     ///
     /// - Throws: `ValidationError` that shows the filter with the mistake marked.
     static func check(_ words: [String]) throws {
@@ -32,7 +32,7 @@ enum FilterArgument {
         _ = try filter(text) { _ in "ok" }
     }
 
-    /// Words of the command line, together one filter.
+    /// Words of the command line, which together make one filter.
     ///
     /// - Throws: `ValidationError` that shows the filter with the mistake marked.
     static func filter(_ words: [String]) throws -> FilterExpression {
@@ -48,7 +48,7 @@ enum FilterArgument {
         return try filter(text, saved: saved)
     }
 
-    /// One to be saved: it must be whole by itself.
+    /// A filter to be saved, which must be complete by itself.
     static func toBeSaved(_ words: [String]) throws -> String {
         let text = words.joined(separator: " ").split(whereSeparator: \.isNewline)
             .joined(separator: " ")
@@ -65,9 +65,10 @@ enum FilterArgument {
         return text
     }
 
-    /// What relayd is sent is longer than what was typed: it has the saved filters and the options in it.
+    /// Checks the filter as it is sent to relayd, which is longer than what was typed: it includes the
+    /// saved filters and the options.
     ///
-    /// - Throws: `ValidationError` that says which limit of relayd's is in the way.
+    /// - Throws: `ValidationError` that names the limit of relayd that is exceeded.
     static func checkRelaydTakes(_ filter: FilterExpression) throws {
         let text = filter.description
         do throws(FilterError) {
@@ -88,7 +89,7 @@ enum FilterArgument {
         }
     }
 
-    /// What the value of an option asks.
+    /// The filter for the value of an option.
     ///
     /// - Throws: `ValidationError` that names the option.
     static func filter(_ key: String, _ value: String, of option: String) throws -> FilterExpression
@@ -100,7 +101,7 @@ enum FilterArgument {
         }
     }
 
-    /// What several options ask together; values of one option are alternatives.
+    /// Combines the filters of several options; values of one option are alternatives.
     static func all(_ filters: [FilterExpression]) -> FilterExpression {
         filters.reduce(.everything) { $0.and($1) }
     }
@@ -115,9 +116,9 @@ enum FilterArgument {
         }
     }
 
-    /// What somebody typed into `top`; what is saved may be named in it.
+    /// The filter typed into `top`; it may name saved filters.
     ///
-    /// - Throws: `FilterError`; `FilterArgument.pointing` shows where.
+    /// - Throws: `FilterError`; `FilterArgument.pointing` shows the place.
     static func filter(typed text: String) throws(FilterError) -> FilterExpression {
         guard !text.allSatisfy(\.isWhitespace) else { return .everything }
         return try FilterExpression(text, names: names(saved))
@@ -131,14 +132,14 @@ enum FilterArgument {
         (try? SavedFilters().text(of: name)) ?? nil
     }
 
-    /// The words, the filter, and a line that marks where.
+    /// The error message, the filter, and a line that marks the mistake.
     static func pointing(at error: FilterError, in text: String) -> String {
         let letters = Array(text.unicodeScalars)
         let range = error.range.clamped(to: 0..<letters.count)
         func shown(_ range: Range<Int>) -> String {
             SafeText.clean(String(String.UnicodeScalarView(letters[range])))
         }
-        // What stands around the mistake and fits a line.
+        // The surroundings of the mistake that fit on a line.
         let start = max(0, range.lowerBound - around)
         let end = min(letters.count, range.upperBound + around)
         let front = (start > 0 ? "…" : "") + shown(start..<range.lowerBound)

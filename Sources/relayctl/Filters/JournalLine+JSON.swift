@@ -1,4 +1,4 @@
-// A line of the journal with the fields that the JSON log, the control API and `tail --json` have for it.
+// A line of the journal, with the fields it has in the JSON log, the control API and `tail --json`.
 
 import ControlAPI
 import MessageFilters
@@ -6,7 +6,7 @@ import NIOCore
 import SDLProtocol
 
 extension JournalLine {
-    /// One object. What relayd wrote as JSON already is passed on as it is; journald's own fields are left
+    /// One object. A line that relayd wrote as JSON is passed on as it is; journald's own fields are left
     /// out.
     var json: String {
         if let whole = try? JSONObject(ByteBuffer(string: message)), whole.string("kind") != nil {
@@ -24,7 +24,7 @@ extension JournalLine {
         return whole + String(repeating: "0", count: max(0, 3 - rest.count)) + rest + "Z"
     }
 
-    /// Values of relayd's own messages that have no name among the fields of messages.
+    /// Values in relayd's own messages whose names are not fields of messages.
     fileprivate var metadata: [String: String]? {
         let values = fields.members.compactMap { member -> (String, String)? in
             guard let key = fields.string(member.key), key.hasPrefix(Self.ownPrefix),
@@ -63,7 +63,7 @@ private struct Members: Encodable {
     let latencyMilliseconds: Int?
     let control: String?
     let reason: String?
-    /// The part of relayd that speaks, or the program.
+    /// The part of relayd, or the program, that wrote the line.
     let logger: String?
     let code: String?
     let remedy: String?
@@ -84,7 +84,7 @@ private struct Members: Encodable {
         case control, reason, logger, code, remedy, count, entry, fault, metadata
     }
 
-    /// Of syslog's numbers 0 to 7, as relayd's log spells them.
+    /// Names of syslog's numbers 0 to 7 in relayd's log.
     private static let levels = [
         "critical", "critical", "critical", "error", "warning", "notice", "info", "debug",
     ]
@@ -125,7 +125,8 @@ private struct Members: Encodable {
         self.metadata = metadata?.isEmpty == true ? nil : metadata
     }
 
-    /// Without what is a member of its own: the time in front of traffic, and the part of relayd.
+    /// The message without parts that are separate members: the time in front of traffic, and the part of
+    /// relayd.
     private static func message(
         _ line: JournalLine, _ speaker: String?, isTraffic: Bool
     ) -> String {

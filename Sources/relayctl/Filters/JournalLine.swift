@@ -1,5 +1,5 @@
-// A line of the journal, as `journalctl --output=json` prints it. Used by `log` for what journalctl
-// itself cannot look for, and for its JSON; see `JournalLine+JSON.swift`.
+// A line of the journal, as `journalctl --output=json` prints it. Used by `log` for searches that
+// journalctl does not support, and for its JSON; see `JournalLine+JSON.swift`.
 
 import Glibc
 import MessageFilters
@@ -9,13 +9,13 @@ import SDLProtocol
 struct JournalLine: FilterSubject {
     let fields: JSONObject
 
-    /// Nil for what is not an entry of the journal.
+    /// Nil when the line is not an entry of the journal.
     init?(_ line: String) {
         guard let fields = try? JSONObject(ByteBuffer(string: line)) else { return nil }
         self.fields = fields
     }
 
-    /// The terms of a filter that a line has nothing to say about.
+    /// The terms of a filter that a line of the journal cannot answer.
     static func unanswerable(_ filter: FilterExpression) -> [FilterTerm] {
         filter.terms.filter { term in
             if case .parameter = term { true } else { false }
@@ -56,12 +56,12 @@ struct JournalLine: FilterSubject {
         .milliseconds: "SDL_LATENCY_MS", .bytes: "SDL_BYTES", .number: "SDL_NUMBER",
         .correlation: "SDL_CORRELATION_ID", .session: "SDL_SESSION",
     ]
-    /// Syslog's number for a warning; what is worse has a smaller one.
+    /// Syslog's number for a warning; more severe levels have smaller numbers.
     static let warning = 4
 
     var priority: Int? { fields.string("PRIORITY").flatMap { Int($0) } }
 
-    /// Text that is not all letters comes as an array of bytes.
+    /// Text with other than printable characters comes as an array of bytes.
     var message: String {
         if let text = fields.string("MESSAGE") { return text }
         guard let array = fields.array("MESSAGE") else { return "" }
@@ -96,7 +96,7 @@ struct JournalLine: FilterSubject {
 }
 
 extension FilterPriority {
-    /// Of syslog's number: 7 debug, 6 and 5 info, 4 warning, the rest error.
+    /// From syslog's number: 7 debug, 6 and 5 info, 4 warning, the rest error.
     init(syslog: Int) {
         switch syslog {
         case 7...: self = .debug

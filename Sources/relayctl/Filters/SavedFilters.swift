@@ -1,5 +1,5 @@
-/// Filters that somebody keeps under a name: `$XDG_CONFIG_HOME/relayd/filters`, a line `name = filter`
-/// for each. Read by `tail` and `log`, changed by `filter`.
+/// Filters saved under a name: `$XDG_CONFIG_HOME/relayd/filters`, one line `name = filter` for each. Read
+/// by `tail` and `log`, changed by `filter`.
 struct SavedFilters: Sendable {
     typealias Problem = KeptFile.Problem
 
@@ -12,7 +12,7 @@ struct SavedFilters: Sendable {
 
     var path: String { file.path }
 
-    /// - Throws: `Problem` where neither `$XDG_CONFIG_HOME` nor `$HOME` says where.
+    /// - Throws: `Problem` where neither `$XDG_CONFIG_HOME` nor `$HOME` gives a place.
     init(environment: (String) -> String? = KeptFile.variable) throws(Problem) {
         file = try KeptFile(
             "filters", of: "filters", in: .configuration, environment: environment)
@@ -34,7 +34,7 @@ struct SavedFilters: Sendable {
 
     // MARK: Reading
 
-    /// In the order of the file; none when there is no file.
+    /// In the order of the file; empty when there is no file.
     func all() throws(Problem) -> [Filter] {
         Self.lines(try file.bytes()).compactMap(Self.filter)
     }
@@ -46,14 +46,14 @@ struct SavedFilters: Sendable {
 
     private static func lines(_ bytes: [UInt8]) -> [String] {
         var bytes = bytes[...]
-        // Editors of other systems begin with a byte order mark, and end lines with "\r\n", which is
+        // Editors on other systems add a byte order mark at the start and end lines with "\r\n", which is
         // one `Character`.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         return bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Nil for a comment, and for what is none.
+    /// Nil for a comment, and for a line that is not a filter.
     private static func filter(_ line: String) -> Filter? {
         guard let sign = line.firstIndex(of: "=") else { return nil }
         let name = line[..<sign].trimmed
@@ -86,7 +86,7 @@ struct SavedFilters: Sendable {
         return before
     }
 
-    /// Comments stay.
+    /// Changes the lines; comments stay.
     private func change(_ body: (inout [String]) -> Void) throws(Problem) {
         try file.change { bytes throws(Problem) in
             var lines = Self.lines(bytes)

@@ -4,7 +4,7 @@ import Replays
 import SDLProtocol
 import Traces
 
-/// The apps of a recording that were granted a session, to choose one of them.
+/// The apps of a recording that were granted a session, from which one is chosen.
 struct RecordedAppChoice {
     struct App {
         var id: AppID
@@ -17,7 +17,7 @@ struct RecordedAppChoice {
     }
 
     private(set) var apps: [App] = []
-    /// More apps than this are not told apart.
+    /// Apps beyond this number are not told apart.
     private static let maximumApps = 1000
 
     /// Reads the whole file.

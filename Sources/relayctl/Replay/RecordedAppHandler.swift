@@ -10,7 +10,7 @@ final class RecordedAppHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// How it ended, and what differed.
+    /// How the replay ended, and what differed.
     struct Result: Sendable {
         var outcome: RecordedApp.Outcome
         var counts: RecordedApp.Counts
@@ -27,7 +27,7 @@ final class RecordedAppHandler: ChannelInboundHandler {
     private var isReading = false
     private var isOver = false
 
-    /// - Parameter id: Whose part is played.
+    /// - Parameter id: The app whose part is played.
     init(
         _ options: RecordedApp.Options, _ recording: Recording, of id: AppID,
         result: EventLoopPromise<Result>

@@ -1,7 +1,7 @@
 import ControlAPI
 import Replays
 
-/// What --json of `relayctl replay` prints.
+/// The output of `relayctl replay` with --json.
 struct ReplayReport: Encodable, Sendable {
     /// Version of the JSON layout: 1.
     var schema = 1
@@ -43,7 +43,8 @@ struct ReplayReport: Encodable, Sendable {
         if checks { same = outcome == "done" && divergences.isEmpty }
     }
 
-    /// Who was never answered has compared nothing: there was nobody, or the link was lost at once.
+    /// An app that got no answers has compared nothing: there was no head unit, or the link was lost at
+    /// once.
     var exitStatus: ExitStatus {
         if outcome != "done" { return answers == 0 ? .notRunning : .notConnected }
         return same == false ? .notConnected : .ok

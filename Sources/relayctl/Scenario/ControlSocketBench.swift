@@ -2,8 +2,8 @@ import ControlAPI
 import NIOCore
 import Scenarios
 
-/// Does what a scenario needs through the control API of a running relayd. Made by `ScenarioRunner` for each
-/// run.
+/// Carries out the actions of a scenario through the control API of a running relayd. Made by
+/// `ScenarioRunner` for each run.
 actor ControlSocketBench: ScenarioBench {
     private let client: ControlClient
     private var samples: [ScenarioSampleApp] = []
@@ -96,7 +96,8 @@ actor ControlSocketBench: ScenarioBench {
 
     // MARK: Pieces
 
-    /// For what relayd answers only after so many milliseconds more, unless the run is over before.
+    /// A client for requests that relayd answers only after the given additional time. They end early
+    /// with the run.
     private func patient(_ milliseconds: Int) -> ControlClient {
         var client = client
         client.endsWithTask = true
@@ -104,7 +105,7 @@ actor ControlSocketBench: ScenarioBench {
         return client
     }
 
-    /// What is wrong with the scenario or the bench, and what only did not happen.
+    /// Runs `body` and separates errors of the scenario or the bench from refusals.
     private func asking<Answer>(
         _ body: () async throws -> Answer
     ) async throws(ScenarioBenchError) -> Answer {

@@ -1,9 +1,9 @@
 import DidYouMean
 import Scenarios
 
-/// Where scenarios come from: files, and the ready ones.
+/// Loads scenarios: files, and the ready ones.
 enum ScenarioLibrary {
-    /// Why there is no text, in words.
+    /// Why a scenario cannot be read, in words.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
@@ -27,7 +27,7 @@ enum ScenarioLibrary {
         return text
     }
 
-    /// The scenario, or what is wrong with it, a line for each problem.
+    /// The scenario; throws its problems, one per line.
     static func scenario(_ file: String) throws(Problem) -> Scenario {
         let name = SafeText.clean(file)
         let text: String

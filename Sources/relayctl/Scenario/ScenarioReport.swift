@@ -1,7 +1,7 @@
 import ControlAPI
 import Scenarios
 
-/// What --json of `relayctl run` prints.
+/// The output of `relayctl run` with --json.
 struct ScenarioReport: Encodable {
     /// Version of the JSON layout: 1.
     var schema = 1
@@ -15,9 +15,9 @@ struct ScenarioReport: Encodable {
         var started: Timestamp?
         var seconds: Double
         var steps: [ScenarioStepReport]
-        /// Why it could not be used, where no step says it.
+        /// Why the scenario could not be used, where no step says it.
         var problem: String?
-        /// The trace of it.
+        /// The path of its trace.
         var recording: String?
     }
 

@@ -3,24 +3,24 @@ import Glibc
 import NIOCore
 import Scenarios
 
-/// Runs one scenario against a running relayd: `ScenarioConductor` has it done, this tells it what passes.
-/// Used by `relayctl run`.
+/// Runs one scenario against a running relayd: `ScenarioConductor` runs the steps, and this type passes
+/// it the messages. Used by `relayctl run`.
 struct ScenarioRunner: Sendable {
     let client: ControlClient
     let scenario: Scenario
-    /// In reports.
+    /// The file's name in reports.
     let file: String
-    /// Of variables that whoever runs it has chosen.
+    /// Values of variables given by the user.
     var values: [String: AnyJSON] = [:]
     var mayHarmOthers = false
-    /// The trace that is written meanwhile; nil for none.
+    /// The trace to write meanwhile; nil for none.
     var recording: String?
-    /// Told when it begins to see what passes, and of steps that are over.
+    /// Called when the scenario begins to see messages, and after each step.
     var progress: ScenarioConductor.Progress?
 
-    /// Runs it to its end, and takes back what it has added.
+    /// Runs the scenario to its end, and removes what it has added.
     ///
-    /// - Parameter interruption: Tells when somebody wants it to end early.
+    /// - Parameter interruption: Reports that the user wants it to end early.
     func run(_ interruption: ScenarioInterruption) async -> ScenarioResult {
         let place: StreamPlace
         var recorder: ScenarioRecorder?
@@ -59,7 +59,7 @@ struct ScenarioRunner: Sendable {
 
     // MARK: Messages
 
-    /// Where the stream stands: what came before is no part of the run, and nothing behind it is missed.
+    /// Position in the stream: earlier messages are not part of the run, and no later one is missed.
     private struct StreamPlace: Decodable, Sendable {
         var instance: String
         var latest: Int?

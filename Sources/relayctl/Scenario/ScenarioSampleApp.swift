@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import SampleApp
 
-/// The sample app beside a scenario: it does all that `relayctl sample-app --stay` does.
+/// The sample app beside a scenario: it behaves like `relayctl sample-app --stay`.
 struct ScenarioSampleApp: Sendable {
     private let channel: any Channel
     private let outcome: EventLoopFuture<SampleApp.Outcome>
@@ -14,7 +14,7 @@ struct ScenarioSampleApp: Sendable {
             "relayd runs, but apps cannot connect to it: relayctl status has the reason"
     }
 
-    /// - Throws: `ControlClientError` when relayd cannot be asked, or what is wrong with the connection.
+    /// - Throws: `ControlClientError` when relayd cannot be asked, or the error of the connection.
     static func start(
         _ name: String, _ appID: String, _ client: ControlClient
     ) async throws -> ScenarioSampleApp {
@@ -44,14 +44,15 @@ struct ScenarioSampleApp: Sendable {
         }
     }
 
-    /// It says goodbye if it can, and is gone.
+    /// Says goodbye if possible, and ends the connection.
     func leave() async {
         let channel = channel
         channel.eventLoop.execute {
             let handler = try? channel.pipeline.syncOperations.handler(type: SampleAppHandler.self)
             handler?.leave()
         }
-        // In the middle of its tasks it does not leave: it is waited for no longer than a person would.
+        // The app does not leave in the middle of its tasks; the wait is limited to what a person would
+        // accept.
         let patience = channel.eventLoop.scheduleTask(in: .seconds(3)) {
             channel.close(promise: nil)
         }

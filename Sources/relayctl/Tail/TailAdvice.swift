@@ -11,17 +11,17 @@ struct TailAdvice: Sendable {
     /// Number of the app's connection; nil when it is about the head unit or the link.
     var app: Int?
     var appName: String?
-    /// Something is wrong, not just worth knowing.
+    /// Whether something is wrong, rather than just worth knowing.
     var isWarning: Bool
     var code: String
     var text: String
     var remedy: String
-    /// How often it was seen so far.
+    /// Number of times it was seen so far.
     var count: Int
     /// Number of the message.
     var entry: Int
 
-    /// Nil for other notes of the stream.
+    /// Nil for other notes in the stream.
     init?(_ json: JSONObject) {
         guard json.string("kind") == AdviceNote.kind, let entry = json.integer("entry") else {
             return nil
@@ -41,7 +41,7 @@ struct TailAdvice: Sendable {
         if text.hasPrefix(subject) { text.removeFirst(subject.count) }
     }
 
-    /// As a trace has it: the text says what to do as well, and which message it is about nobody knows.
+    /// From a trace, where the text includes the remedy, and the message it is about is unknown.
     init(_ note: TraceNote) {
         time = Timestamp(note.time)
         app = note.app.flatMap { Int(exactly: $0.rawValue) }
@@ -56,7 +56,7 @@ struct TailAdvice: Sendable {
         entry = 0
     }
 
-    /// With fewer columns for the words, further lines begin at the left margin.
+    /// With fewer columns for the words, continuation lines begin at the left margin.
     private static let fewestColumns = 40
     private static let margin = 6
 

@@ -1,9 +1,9 @@
 import ControlAPI
 
-/// Repeated notifications, and the seconds of a stream, as one line that goes on. Remembers the line
-/// before, nothing else.
+/// Folds repeated notifications, and the seconds of a stream, into one line that is updated. Remembers
+/// only the previous line.
 struct TailFold: Sendable {
-    /// How often the same came in a row.
+    /// Number of repetitions in a row.
     struct Repeats: Sendable, Equatable {
         /// "×30 (1/s)", "for 12 s".
         let text: String
@@ -25,17 +25,18 @@ struct TailFold: Sendable {
     }
     private var run: Run?
 
-    /// Each of these tells what became of the app, or what somebody did: none may hide behind the next.
+    /// Each of these tells what became of the app, or what somebody did, so none may hide behind the
+    /// next.
     private static let single: Set = [
         "OnHMIStatus", "OnAppInterfaceUnregistered", "OnButtonEvent", "OnButtonPress", "OnCommand",
         "OnDriverDistraction", "OnLanguageChange", "OnPermissionsChange", "OnSystemRequest",
     ]
-    /// What comes later is something new, milliseconds: nobody calls that a rate. Of a stream relayd tells
-    /// each second.
+    /// Longer pauses, in milliseconds, start a new line: that is no longer a rate. relayd reports a
+    /// stream every second.
     private static let longestPause: Int64 = 60_000
     private static let longestStreamPause: Int64 = 3000
 
-    /// The message as it is to be shown, and whether its line takes the place of the one before.
+    /// The message to show, and whether its line replaces the previous one.
     mutating func add(_ message: TailMessage) -> (message: TailMessage, replaces: Bool) {
         guard let key = Self.key(message), let time = message.time else {
             run = nil
@@ -56,7 +57,7 @@ struct TailFold: Sendable {
         return (shown, true)
     }
 
-    /// Something else was printed.
+    /// Something else was printed in between.
     mutating func end() {
         run = nil
     }
@@ -71,7 +72,7 @@ struct TailFold: Sendable {
             app: message.app, kind: message.kind, name: message.name, isFromApp: message.isFromApp)
     }
 
-    /// Both are times of day that somebody may have set back.
+    /// Both are times of day, and the clock may have been set back.
     private static func milliseconds(_ start: Timestamp, _ end: Timestamp) -> Int64 {
         let (difference, overflow) = end.millisecondsSince1970.subtractingReportingOverflow(
             start.millisecondsSince1970)
@@ -86,7 +87,7 @@ struct TailFold: Sendable {
         return "×\(run.count)" + (rate(run.count, milliseconds).map { " (\($0))" } ?? "")
     }
 
-    /// "1/s", "2.5/s", "40/s", "12/min"; nil when they came all at once.
+    /// "1/s", "2.5/s", "40/s", "12/min"; nil when all came at the same time.
     private static func rate(_ count: Int, _ milliseconds: Int64) -> String? {
         guard milliseconds > 0 else { return nil }
         let perSecond = Double(count - 1) * 1000 / Double(milliseconds)

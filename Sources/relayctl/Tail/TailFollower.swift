@@ -2,17 +2,17 @@ import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// `relayctl tail`, once its options are understood: reads relayd's stream of messages and prints
-/// it, also across a restart of relayd.
+/// Runs `relayctl tail` after its options are parsed: reads relayd's stream of messages and prints it,
+/// also across a restart of relayd.
 ///
-/// The cursor makes it whole: after an interruption reading goes on where it stopped, and what
-/// relayd could not keep that long is counted on standard error.
+/// The cursor keeps it complete: after an interruption, reading resumes where it stopped, and messages
+/// that relayd could not keep that long are counted on standard error.
 struct TailFollower {
     /// How a message is shown.
     enum Form: Sendable, Equatable {
-        /// A line each.
+        /// One line each.
         case text
-        /// The line, and its parameters under it.
+        /// The line, with its parameters below.
         case verbose
         /// A request and its answer as one line.
         case pairs
@@ -25,21 +25,21 @@ struct TailFollower {
     private let form: Form
     private let hasAdvice: Bool
     private let style: Style
-    /// What to show.
+    /// Which messages to show.
     private let filters: MessageQuery
     private let beginning: MessageQuery
     private let isFollowing: Bool
     private let pause: () async throws -> Void
 
-    /// Lines to be written next: of JSON, and for people.
+    /// Lines to be written next: JSON, and text for people.
     private var page = ""
     private var text: TailText
 
     /// - Parameters:
-    ///   - beginning: Key and value of the query that choose what of the past to begin with.
-    ///   - hasAdvice: Whether what is probably wrong is shown behind the messages.
+    ///   - beginning: Key and value of the query that choose where in the past to begin.
+    ///   - hasAdvice: Whether advice is shown after the messages it is about.
     ///   - isFolding: Whether a terminal shows repetitions as one line.
-    ///   - pause: Time until relayd is looked for again.
+    ///   - pause: Waits before the next attempt to reach relayd.
     init(
         client: ControlClient, output: Output, form: Form, hasAdvice: Bool = true,
         isFolding: Bool = true, style: Style,
@@ -60,10 +60,10 @@ struct TailFollower {
             isPairing: form == .pairs)
     }
 
-    /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
+    /// Returns when the reader is gone, or when all is shown and `isFollowing` is false.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, and `ControlClientError`; what was held back
-    ///   is shown first.
+    /// - Throws: `CancellationError` when the task is cancelled, and `ControlClientError`; held-back
+    ///   messages are shown first.
     mutating func run() async throws {
         do {
             try await read()
@@ -78,7 +78,7 @@ struct TailFollower {
         var stream = MessageStream(
             client: client, query: query, beginning: beginning, isFollowing: isFollowing,
             pause: pause)
-        // The closure cannot change `self`, which `stream` was made of.
+        // The closure cannot change `self`, from which `stream` was made.
         var reader = self
         defer { self = reader }
         guard try await stream.run({ events in reader.take(events) }) else { return }
@@ -99,7 +99,7 @@ struct TailFollower {
 
     // MARK: What comes
 
-    /// Lines that came together are written together. False when nobody reads any more.
+    /// Writes lines that arrived together in one call. Returns false when the reader is gone.
     private mutating func take(_ events: [MessageStream.Event]) -> Bool {
         if output.isTerminal { text.fit(columns: output.size().columns) }
         for event in events { take(event) }
@@ -134,7 +134,7 @@ struct TailFollower {
         }
     }
 
-    /// Behind the lines that came before it.
+    /// Writes the note after the preceding lines.
     private mutating func note(_ text: String) {
         output.write(takePage())
         self.text.endFold()

@@ -1,7 +1,7 @@
-/// Which columns the lines of `tail` have, and how wide: what fits the terminal. Narrow ones lose
-/// what is told elsewhere first: the correlation ID, milliseconds, units.
+/// Which columns the lines of `tail` have, and their widths, to fit the terminal. Narrow terminals first
+/// lose what is shown elsewhere: the correlation ID, milliseconds, units.
 struct TailLayout: Sendable, Equatable {
-    /// Columns of the terminal; nil when nobody looks and lines are as long as they like.
+    /// Columns of the terminal; nil when nobody is looking and lines may have any length.
     let width: Int?
 
     init(width: Int?) {
@@ -18,11 +18,11 @@ struct TailLayout: Sendable, Equatable {
     var hasSize: Bool { room >= 50 }
     var hasLatency: Bool { room >= 60 }
 
-    /// Longer numbers move what is behind them, as long numbers do for the rest of the day.
+    /// Longer numbers shift what follows them, for the rest of the day.
     var numberColumns: Int { room < 80 ? 4 : 5 }
     var appColumns: Int { room < 80 ? 8 : room < 100 ? 12 : 16 }
-    /// Fits most RPCs, with their correlation ID where it is shown; longer ones move only the words
-    /// behind them.
+    /// Fits most RPCs, with their correlation ID where it is shown; longer ones shift only the words
+    /// after them.
     var nameColumns: Int {
         switch room {
         case ..<80: 0
@@ -33,8 +33,8 @@ struct TailLayout: Sendable, Equatable {
     }
     var sizeColumns: Int { isCompact ? 5 : 9 }
     var latencyColumns: Int { isCompact ? 6 : 7 }
-    /// Columns of the words where nobody looks; longer ones move size and latency.
+    /// Columns of the words where nobody is looking; longer ones shift size and latency.
     static let wordsColumns = 48
-    /// Between the words and what is right of them.
+    /// Columns between the words and what is to their right.
     static let gap = 2
 }

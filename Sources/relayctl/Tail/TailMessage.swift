@@ -5,49 +5,49 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// A message of relayd's stream as far as a line of `tail` needs it, harmless for a terminal.
+/// The parts of a message in relayd's stream that a line of `tail` needs, safe for a terminal.
 struct TailMessage: Sendable {
-    /// The kinds whose lines differ; others are shown by direction.
+    /// Kinds with their own form of line; others are shown by direction.
     enum Kind: String, Sendable {
         case request, response, notification, stream, event, undecodable, dropped
         case other
     }
 
-    /// 0 of what is no message: a line of a trace.
+    /// 0 for a line of a trace that is not a message.
     var number: Int
     var time: Timestamp?
     var kind: Kind
-    /// Its priority is warning or error.
+    /// Whether its priority is warning or error.
     var isBad: Bool
     /// Number of the app's connection; nil when no app is concerned.
     var app: Int?
     var appName: String?
-    /// nil when nobody sent it.
+    /// nil when it was not sent by anyone.
     var isFromApp: Bool?
-    /// The RPC, the frame, the service; empty of most events.
+    /// The RPC, frame or service; empty for most events.
     var name: String
-    /// Nil of what has none, and of notifications.
+    /// Nil for notifications and messages without one.
     var correlation: Int?
-    /// Of a response.
+    /// For a response.
     var success: Bool?
     var resultCode: String
-    /// What it says, without what the other columns have.
+    /// The content, without what the other columns show.
     var summary: ColouredText
     var bytes: Int?
     /// Milliseconds since the request.
     var latency: Double?
-    /// The answer waits for a person to read, say or choose something.
+    /// Whether the answer waits for a person to read, say or choose something.
     var waitsForPeople: Bool
-    /// Number of the request that it answers, or that is unanswered.
+    /// Number of the request that it answers or reports as unanswered.
     var request: Int?
     /// Number of the request whose correlation ID it took.
     var replaces: Int?
-    /// Of an event: which.
+    /// For an event: which one.
     var event: String?
 
-    /// With `TailPairs`: what the request said whose answer this is.
+    /// With `TailPairs`: the content of the request that this answers.
     var asked: ColouredText?
-    /// With `TailFold`: how often the same came in a row.
+    /// With `TailFold`: number of repetitions in a row.
     var repeats: TailFold.Repeats?
 
     init?(_ json: JSONObject, keepingColours: Bool) {
@@ -63,7 +63,7 @@ struct TailMessage: Sendable {
         if kind != .notification { correlation = json.integer("correlation_id") }
         success = json.bool("success")
         resultCode = word("result_code") ?? ""
-        // Nothing was sent when something happened.
+        // Nothing is sent with an event.
         bytes = kind == .event ? nil : json.integer("bytes")
         latency = json.double("latency_ms")
         waitsForPeople = json.bool("waits_for_people") ?? false
@@ -76,7 +76,7 @@ struct TailMessage: Sendable {
         name = Self.name(json.string("kind") ?? "", word, frames: json.integer("frames") ?? 1)
     }
 
-    /// What a trace tells beside messages.
+    /// A note of a trace, which is not a message.
     init(_ note: TraceNote) {
         number = 0
         time = Timestamp(note.time)

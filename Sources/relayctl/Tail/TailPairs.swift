@@ -1,23 +1,23 @@
 import NIOCore
 
-/// Holds requests back until their answers come, so that both are one line. A request that stays
-/// without one is shown when relayd says so, when its app leaves, when the link closes, or at the end.
+/// Holds requests back until their answers arrive, so that both are one line. A request without an answer
+/// is shown when relayd reports it, when its app leaves, when the link closes, or at the end.
 struct TailPairs: Sendable {
     private struct Waiting {
         var message: TailMessage
-        /// relayd has said that it is unanswered: people know it.
+        /// relayd has reported it as unanswered, so it has been shown.
         var isTold = false
     }
     /// By number.
     private var waiting: [Int: Waiting] = [:]
-    /// Their numbers, the oldest first; those that are answered by now among them.
+    /// Numbers of the requests, oldest first, including some that are already answered.
     private var order = CircularBuffer<Int>()
 
-    /// Requests held back: an app may ask without ever being answered. More than this and the oldest
+    /// Maximum number of requests held back, because an app may never be answered. Beyond it, the oldest
     /// is shown alone.
     static let maximum = 1000
 
-    /// What is to be shown now.
+    /// The messages to show now.
     mutating func add(_ message: TailMessage) -> [TailMessage] {
         switch message.kind {
         case .request: return hold(message)
@@ -36,12 +36,12 @@ struct TailPairs: Sendable {
         }
     }
 
-    /// Whether the request with this number is not shown yet.
+    /// Whether the request with this number has not been shown yet.
     func isHolding(_ number: Int) -> Bool {
         waiting[number].map { !$0.isTold } ?? false
     }
 
-    /// All that still wait. An answer may come when nobody looks any more.
+    /// All requests that are still waiting. An answer may arrive after the reader is gone.
     mutating func rest() -> [TailMessage] {
         take(saying: "no answer yet") { _ in true }
     }
@@ -61,7 +61,7 @@ struct TailPairs: Sendable {
         return shown
     }
 
-    /// relayd says that it is unanswered; an answer may still come.
+    /// relayd reports the request as unanswered; an answer may still arrive.
     private mutating func tell(_ number: Int, _ message: TailMessage) -> TailMessage {
         guard let asked = waiting[number] else { return message }
         waiting[number]?.isTold = true
@@ -88,7 +88,7 @@ struct TailPairs: Sendable {
         return taken.filter { !$0.isTold }.map { Self.alone($0.message, words) }
     }
 
-    /// The answer's line, with what was asked in front.
+    /// The answer's line, preceded by the request's content.
     private static func together(_ request: TailMessage, _ answer: TailMessage) -> TailMessage {
         var pair = answer
         pair.asked = request.summary

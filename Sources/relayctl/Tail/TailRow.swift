@@ -1,11 +1,11 @@
 import ControlAPI
 
-/// One message as one line: number, time, app, a sign, RPC, what it says, size and latency. A pure
+/// Formats one message as one line: number, time, app, a sign, RPC, content, size and latency. A pure
 /// function of the message, the columns and the style.
 ///
 ///        17 05:17:36.902 Radio Südwes… ✗ PutFile   INVALID_DATA  "the request ca…   126 B   0.3 ms
 ///
-/// The sign says what it is: → and ← who sent it, ✓ and ✗ how a request ended, · that relayd tells it.
+/// The sign gives the kind: → and ← the sender, ✓ and ✗ how a request ended, · a report of relayd.
 struct TailRow: Sendable {
     let layout: TailLayout
     let style: Style
@@ -13,7 +13,7 @@ struct TailRow: Sendable {
 
     func line(_ message: TailMessage) -> String { line(message, mark: " ") }
 
-    /// - Parameter mark: What follows the number, one column wide.
+    /// - Parameter mark: The text after the number, one column wide.
     func line(_ message: TailMessage, mark: String) -> String {
         var line = Line(style: style)
         let number = message.number == 0 ? "" : "\(message.number)"
@@ -53,7 +53,7 @@ struct TailRow: Sendable {
         let start = line.columns
         let right = right(message)
         let taken = right.isEmpty ? 0 : TailLayout.gap + right.columns
-        // Where the words end at the latest.
+        // The column where the words have to end.
         let limit = layout.width.map { max(start + 1, $0 - taken) } ?? .max
         addName(message, room: limit - start, to: &line)
         let words =
@@ -72,7 +72,7 @@ struct TailRow: Sendable {
         line.add(right)
     }
 
-    /// Fewer tell nothing.
+    /// Fewer columns are not enough to be useful.
     private static let fewestColumns = 4
 
     private func addName(_ message: TailMessage, room: Int, to line: inout Line) {
@@ -85,7 +85,7 @@ struct TailRow: Sendable {
         if room - short.columns >= text.columns { line.add(text, .dim) }
     }
 
-    /// The answer's part stays whole where the two do not fit together: it is shorter, and matters more.
+    /// Where both do not fit, the answer's part stays whole: it is shorter, and matters more.
     private func words(_ message: TailMessage, room: Int) -> ColouredText {
         var words = message.summary
         switch message.kind {
@@ -171,7 +171,7 @@ struct TailRow: Sendable {
     }
 }
 
-/// A line in the making: what it looks like, and the columns it takes.
+/// A line under construction: its text, and the columns it takes.
 private struct Line {
     let style: Style
     private(set) var columns = 0
@@ -194,7 +194,7 @@ private struct Line {
         if columns < column { add(String(repeating: " ", count: column - columns)) }
     }
 
-    /// Without what a last column was filled up with.
+    /// The line without the padding of its last column.
     var finished: String {
         var text = text
         while text.last == " " { text.removeLast() }

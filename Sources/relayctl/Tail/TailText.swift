@@ -1,10 +1,10 @@
 import DecodedTraces
 import SDLProtocol
 
-/// The lines of `tail` as a person reads them, collected to pages that are written at once.
+/// The lines of `tail` for people, collected into pages that are written at once.
 ///
-/// On a terminal a line that only goes on takes the place of the one before: in the page while that is
-/// not written, and on the screen afterwards.
+/// On a terminal, a line that updates the previous one replaces it: in the page if that is not written
+/// yet, and otherwise on the screen.
 struct TailText: Sendable {
     private let style: Style
     private let localTime: LocalTime
@@ -15,23 +15,23 @@ struct TailText: Sendable {
     /// Advice about requests that `pairs` holds back, by the number of the request.
     private var held: [Int: [TailAdvice]] = [:]
 
-    /// Not written yet: what is finished, and the last line, which may still be replaced, behind what
-    /// removes the line above it from the screen.
+    /// Output that is not written yet: the finished lines, and the last line, which may still be
+    /// replaced, preceded by the sequence that removes the line above it from the screen.
     private var page = ""
     private var removal = ""
     private var lastLine = ""
-    /// Columns of the terminal; nil when nobody looks.
+    /// Columns of the terminal; nil when nobody is looking.
     private var width: Int?
 
     /// Removes the line above the cursor (ECMA-48, "CUU", "EL").
     private static let removing = "\u{1B}[A\u{1B}[2K"
-    /// On narrower terminals lines may wrap, and then the line above is only the end of one.
+    /// On narrower terminals lines may wrap, and the line above would be only the end of one.
     private static let fewestColumns = 40
 
     /// - Parameters:
-    ///   - hasDetails: parameters under each line.
-    ///   - isFolding: repetitions in one line; only for a terminal.
-    ///   - isPairing: a request and its answer in one line.
+    ///   - hasDetails: Whether parameters are shown under each line.
+    ///   - isFolding: Whether repetitions share one line; only for a terminal.
+    ///   - isPairing: Whether a request and its answer share one line.
     init(
         style: Style, localTime: LocalTime = .system, hasDetails: Bool = false,
         isFolding: Bool = false, isPairing: Bool = false
@@ -43,7 +43,7 @@ struct TailText: Sendable {
         pairs = isPairing ? TailPairs() : nil
     }
 
-    /// The terminal is so wide now; what was written for another width stays as it is.
+    /// Sets the width of the terminal; lines written for another width stay as they are.
     mutating func fit(columns: Int?) {
         guard columns != width else { return }
         width = columns
@@ -57,7 +57,7 @@ struct TailText: Sendable {
         for line in details(json) { lastLine += line + "\n" }
     }
 
-    /// Goes below the message it is about, which may not be shown yet.
+    /// Puts the advice below the message it is about, which may not be shown yet.
     mutating func add(_ advice: TailAdvice) {
         if let pairs, pairs.isHolding(advice.entry) {
             held[advice.entry, default: []].append(advice)
@@ -71,17 +71,17 @@ struct TailText: Sendable {
         }
     }
 
-    /// What is no message, and may stand between a request and its answer.
+    /// Adds a line that is not a message and may stand between a request and its answer.
     mutating func add(_ note: TraceNote) {
         addPaired(TailMessage(note))
     }
 
-    /// Requests that are held back are shown, because nothing that follows can answer them.
+    /// Shows requests that are held back, because nothing that follows can answer them.
     mutating func finish() {
         for message in pairs?.rest() ?? [] { addPaired(message) }
     }
 
-    /// Something that is not of this page was printed, or will be.
+    /// Something outside this page was or will be printed.
     mutating func endFold() {
         fold.end()
     }
@@ -117,7 +117,7 @@ struct TailText: Sendable {
         lastLine = row.line(shown) + "\n"
     }
 
-    /// What stands under a line: parameters, or the payload of a control frame.
+    /// The lines under a message: parameters, or the payload of a control frame.
     private func details(_ message: JSONObject) -> [String] {
         let problems = MessageProblem.all(of: message)
         guard let parameters = message.object("params") ?? message.object("payload"),

@@ -1,12 +1,12 @@
 import ControlAPI
 
-/// Everything known about an app as text, in sections; sections with nothing in them are left out.
+/// Everything known about an app as text, in sections; empty sections are left out.
 ///
 /// A pure function of the report, a width and a moment. `Commands/App.swift` prints it.
 struct AppText: TextPage {
     let layout: TextLayout
 
-    /// Rows of a section; --json has all.
+    /// Maximum number of rows per section; --json has all.
     private static let maximumRows = 20
 
     func render(_ report: AppReport) -> String {
@@ -205,7 +205,7 @@ struct AppText: TextPage {
         lines.isEmpty ? [] : ["", style(.bold, title)] + lines.map { $0.shortened(to: width) }
     }
 
-    /// A label and what belongs to it; nothing when there is nothing.
+    /// A label with its details; empty when there are none.
     private func row(_ label: String, _ details: [String?], gap: String = "  ") -> [String] {
         let parts = details.compactMap { $0.map(SafeText.clean) }.filter { !$0.isEmpty }
         guard !parts.isEmpty else { return [] }

@@ -1,10 +1,10 @@
 import ControlAPI
 
-/// A report of counts as text: what went through, what was asked, how long it took.
-/// `Commands/Stats.swift` prints it.
+/// A report of counts as text: traffic, requests, and durations of answers. `Commands/Stats.swift` prints
+/// it.
 struct StatsText: Sendable {
     let width: Int
-    /// Lines there is room for.
+    /// Number of lines available.
     let rows: Int
     let style: Style
 
@@ -14,7 +14,7 @@ struct StatsText: Sendable {
         self.style = style
     }
 
-    /// - Parameter before: An earlier report; what was counted since becomes rates.
+    /// - Parameter before: An earlier report; counts since then are shown as rates.
     func render(_ stats: StatsReport, since before: StatsReport? = nil) -> String {
         if let vehicle = stats.vehicle {
             let blocks = [self.vehicle(vehicle, stats, before), vehicleNotes(stats)]
@@ -68,7 +68,7 @@ struct StatsText: Sendable {
         ).lines(style)
     }
 
-    /// Nil where no time has passed.
+    /// Nil when no time has passed.
     private static func seconds(_ stats: StatsReport, since before: StatsReport) -> Double? {
         guard stats.at > before.at else { return nil }
         return Double(stats.at.millisecondsSince1970 - before.at.millisecondsSince1970) / 1000

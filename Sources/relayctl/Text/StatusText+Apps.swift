@@ -1,5 +1,5 @@
-// The part of the status that has a line for each app, or for each client of a vehicle interface: who is there, and
-// who was.
+// The part of the status with a line for each app, or each client of a vehicle interface: those
+// connected, and those that left.
 
 import ControlAPI
 
@@ -11,14 +11,14 @@ extension StatusText {
         }
         let table = spoken == .openxc ? clients(cells) : registeredApps(cells)
         var lines = table.lines(style)
-        // From the last row up, so that the places of the others stay right.
+        // From the last row up, so that the positions of the others stay valid.
         for (row, app) in apps.enumerated().reversed() {
             lines.insert(contentsOf: problems(app, spoken), at: row + 2)
         }
         return [""] + lines
     }
 
-    /// Of a vehicle interface: they have no names, no sessions and no levels.
+    /// Clients of a vehicle interface, which have no names, no sessions and no levels.
     private func clients(_ cells: ((AppStatus) -> String) -> [String]) -> Table {
         Table([
             .init("#", cells { "\($0.id)" }, alignRight: true),
@@ -90,7 +90,7 @@ extension StatusText {
 
     private func problems(_ app: AppStatus, _ spoken: AccessoryProtocol) -> [String] {
         var lines: [String] = []
-        // Of clients it is a number in their row.
+        // For clients, the number is in their row.
         if app.refusedFrames > 0, spoken == .sdl {
             lines += explanation(
                 "\(Units.count(app.refusedFrames, "frame")) refused: not its session",
@@ -109,7 +109,8 @@ extension StatusText {
     ) -> [String] {
         let departures = departures.filter { isRecent($0.closedAt) }
         guard !departures.isEmpty else { return [] }
-        // Who left and why matter more than from where. Clients of a vehicle interface have no other name.
+        // The name and the reason matter more than the address. Clients of a vehicle interface have no
+        // other name.
         let isVehicle = spoken == .openxc
         let hasPeer = width >= Self.widthWithPeer && !isVehicle
         let names = departures.map {
@@ -136,8 +137,8 @@ extension StatusText {
             + rows.map { $0.shortened(to: width) }
     }
 
-    /// Columns from which a row has room for an address beside the reason.
+    /// Width from which on a row has room for an address beside the reason.
     private static let widthWithPeer = 100
-    /// Where a reason goes on that needs more lines: under the app's name.
+    /// Column where a long reason continues: under the app's name.
     private static let reasonColumn = 16
 }

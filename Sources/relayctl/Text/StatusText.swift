@@ -1,18 +1,18 @@
 import ControlAPI
 
-/// A status as text: four lines from head unit to apps, a table, and what went wrong.
+/// A status as text: four lines from head unit to apps, a table, and the problems.
 ///
-/// A pure function of the snapshot, a width and a moment, so that tests compare whole screens.
+/// A pure function of the snapshot, a width and a moment, so that tests can compare whole screens.
 /// `Commands/Status.swift` prints it; `top` shows some of its lines.
 struct StatusText: TextPage {
     let layout: TextLayout
 
-    /// Where states start: the longest label and some air.
+    /// Column where states start: the longest label and a gap.
     private static let stateColumn = 13
-    /// Where details start: "listening" and some air.
+    /// Column where details start: "listening" and a gap.
     private static let detailColumn = 24
 
-    /// The whole text, each line ended.
+    /// The whole text, with a line end after each line.
     func render(_ status: StatusSnapshot) -> String {
         var lines = accessory(status.accessory)
         lines += link(status.link, status.accessory)
@@ -158,7 +158,7 @@ struct StatusText: TextPage {
             registered > 0 ? .green : nil, [])
     }
 
-    /// Only when there is something to say.
+    /// Notes; empty when there is nothing to report.
     private func notes(_ status: StatusSnapshot) -> [String] {
         var lines: [String] = []
         if let refused = status.relayd.refusedConfiguration {
@@ -232,7 +232,7 @@ struct StatusText: TextPage {
         return lines
     }
 
-    /// When it was hit last, what that did, and how often that happened since relayd started.
+    /// When the limit was last hit, what that did, and how often it has happened since relayd started.
     private func limit(_ hit: LimitHit) -> [String] {
         let name = SafeText.clean(hit.name)
         let what = hit.consequence.map { "\($0) " } ?? ""
@@ -248,14 +248,14 @@ struct StatusText: TextPage {
         return lines
     }
 
-    /// Whether something is still news: what is longer ago is in the JSON and in the log.
+    /// Whether something is recent; older things are in the JSON and in the log.
     func isRecent(_ moment: Timestamp) -> Bool {
         now.seconds(since: moment) < AdviceReport.secondsCurrent
     }
 
     // MARK: - Pieces
 
-    /// Label, state and details; details that do not fit go on below each other.
+    /// Label, state and details; details that do not fit continue on further lines.
     func line(
         _ label: String, _ state: String, _ look: Style.Look?, _ details: [String]
     ) -> [String] {
@@ -273,7 +273,7 @@ struct StatusText: TextPage {
         return lines.map(Self.withoutTrailingBlanks)
     }
 
-    /// A reason under the line it belongs to, and what to do about it.
+    /// A reason below the line it belongs to, and what to do about it.
     func explanation(
         _ text: String, look: Style.Look, remedy: String? = nil, indent: Int = stateColumn
     ) -> [String] {
@@ -299,7 +299,7 @@ struct StatusText: TextPage {
 }
 
 extension LimitHit {
-    /// What hitting it did, as a sentence; nil of a limit that this relayctl does not know.
+    /// The effect of hitting the limit, as a sentence; nil for a limit that this relayctl does not know.
     fileprivate var consequence: String? {
         switch name {
         case "apps.maximum": "an app was turned away: there were as many as may connect"

@@ -1,7 +1,7 @@
 import ControlAPI
 import SDLProtocol
 
-/// An OpenXC vehicle interface for people: tables of signals, frames, answers and clients. Used by the
+/// An OpenXC vehicle interface as text: tables of signals, frames, answers and clients. Used by the
 /// commands of `relayctl vi`.
 struct VehicleTables {
     let width: Int
@@ -44,7 +44,7 @@ struct VehicleTables {
                 ]))
     }
 
-    /// What the vehicle interface is, in one line.
+    /// The vehicle interface in one line.
     private func header(_ report: VehicleReport) -> String {
         let interface = report.interface
         let name = [interface.platform, interface.version].compactMap(\.self).map(SafeText.clean)
@@ -60,7 +60,7 @@ struct VehicleTables {
             .map { style(.bold, $0) + "\n" }.joined()
     }
 
-    /// Of an event the state as well.
+    /// The signal's name; for an event, with its state.
     static func name(_ measurement: VehicleMeasurement) -> String {
         let name = SafeText.clean(measurement.name)
         return measurement.event == nil ? name : "\(name) \(text(measurement.value))"
@@ -83,12 +83,12 @@ struct VehicleTables {
         }
     }
 
-    /// Since 1970 or since it was switched on; a fraction is kept.
+    /// Since 1970 or since power-on; a fraction is kept.
     private static func milliseconds(_ time: Double) -> String {
         Int64(exactly: time).map(String.init) ?? "\(time)"
     }
 
-    /// At most three digits behind the point.
+    /// At most three digits after the decimal point.
     static func number(_ value: Double) -> String {
         guard value.magnitude < 1e12 else { return "\(value)" }
         let text = "\((value * 1000).rounded() / 1000)"
@@ -103,7 +103,7 @@ struct VehicleTables {
     private static let levels = Array("▁▂▃▄▅▆▇█")
     private static let sparklineColumns = 20
 
-    /// One column for each of the latest values, between the least and the greatest of them.
+    /// One column for each of the latest values, scaled between their minimum and maximum.
     static func sparkline(_ values: [Double]) -> String {
         let shown = values.suffix(sparklineColumns)
         guard let least = shown.min(), let greatest = shown.max() else { return "" }
@@ -268,7 +268,8 @@ struct VehicleTables {
         return line + "\n\(indent)\(SafeText.line(raw))\(clock ?? "")"
     }
 
-    /// Who said it to whom. What a vehicle interface says to all is most of what there is, and goes without saying.
+    /// Sender and receiver. Messages from the vehicle interface to all are by far the most frequent, so
+    /// those are not labelled.
     private static func parties(_ message: VehicleMessageReport) -> String {
         let isForAll = message.from == .vehicle && message.to == .all
         guard message.kind != .link, message.kind != .missed, !isForAll else { return "" }

@@ -3,7 +3,7 @@ import NIOCore
 import SDLProtocol
 import Synchronization
 
-/// Reads from relayd and leaves the news for the screen.
+/// Reads from relayd and puts the news into the inbox for the screen.
 struct TopFeed: Sendable {
     let client: ControlClient
     let inbox: TopInbox
@@ -15,7 +15,7 @@ struct TopFeed: Sendable {
     private static let pause = Duration.milliseconds(500)
     private static let interval = Duration.seconds(1)
 
-    /// Status, counts and advice, once a second.
+    /// Asks for status, counts and advice, once a second.
     func ask() async {
         var goneSince: Timestamp?
         while !Task.isCancelled {
@@ -38,7 +38,7 @@ struct TopFeed: Sendable {
         }
     }
 
-    /// The messages that the user wants to see.
+    /// Follows the messages that the user wants to see.
     func follow(_ query: MessageQuery, stream: Int) async {
         var query = query
         if hasColours { query.add(.color, "1") }
@@ -57,7 +57,7 @@ struct TopFeed: Sendable {
         }
     }
 
-    /// Answers, for the latencies, when a filter hides some from `follow`.
+    /// Follows answers, for the latencies, when a filter hides some from `follow`.
     func followAnswers() async {
         var query = MessageQuery()
         query.add(.type, "response")
@@ -95,7 +95,7 @@ struct TopFeed: Sendable {
         }
     }
 
-    /// One message in full.
+    /// Loads one message in full.
     func open(_ number: Int) async {
         do throws(ControlClientError) {
             let (socket, answer) = try await client.get(Routes.path(Routes.message, "\(number)"))
@@ -110,13 +110,13 @@ struct TopFeed: Sendable {
     }
 }
 
-/// News not yet shown, and whom to wake for it.
+/// News not yet shown, and the function that wakes the session for it.
 final class TopInbox: Sendable {
     private let news = Mutex<[TopModel.News]>([])
     private let wake: @Sendable () -> Void
 
-    /// Messages and reports kept: more than come between two screens. The oldest beyond that are dropped,
-    /// because a terminal may be stopped for hours.
+    /// Messages and reports kept: more than arrive between two screens. Older ones are dropped, because a
+    /// terminal may be stopped for hours.
     static let maximumMessages = 2000
     static let maximumReports = 100
 

@@ -8,14 +8,14 @@ struct TopMessages: Sendable {
         case note(String)
     }
 
-    /// What has come.
+    /// The rows of messages that have arrived.
     private var live: [Row] = []
     private var fold = TailFold()
-    /// What is shown while the list is paused.
+    /// The rows shown while the list is paused.
     private var held: [Row]?
     /// An index of `rows`; the list is paused then.
     private(set) var selection: Int?
-    /// Messages that have come while the list is paused.
+    /// Number of messages that arrived while the list is paused.
     private(set) var newer = 0
 
     /// Rows kept.
@@ -59,7 +59,7 @@ struct TopMessages: Sendable {
 
     private mutating func append(_ row: Row) {
         live.append(row)
-        // Done rarely, because removing moves everything behind.
+        // Done rarely, because removing moves all later rows.
         if live.count >= 2 * Self.maximum { live.removeFirst(live.count - Self.maximum) }
     }
 

@@ -2,7 +2,7 @@ import ControlAPI
 import MessageFilters
 import SDLProtocol
 
-/// The state of `relayctl top`: takes news and keys, returns actions. It knows nothing of terminals;
+/// The state of `relayctl top`: takes news and keys, returns actions. It does not depend on terminals;
 /// `TopView` draws it, and `TopSession` carries out the actions.
 struct TopModel: Sendable {
     /// Something for the session to do.
@@ -15,7 +15,7 @@ struct TopModel: Sendable {
         case open(Int)
     }
 
-    /// What the keys go to.
+    /// The receiver of the keys.
     enum Focus: Sendable {
         case list
         case filter(TopFilterLine)
@@ -25,9 +25,9 @@ struct TopModel: Sendable {
     private(set) var focus = Focus.list
     /// nil while relayd is gone.
     private(set) var status: StatusSnapshot?
-    /// Why, and since when relayd is gone.
+    /// Why relayd is gone, and since when.
     private(set) var gone: (words: String, since: Timestamp)?
-    /// Of the relayd that was asked last, also while it is gone.
+    /// Start time of the relayd that was asked last, also while it is gone.
     private var startedAt: Timestamp?
     private(set) var advice: [AdviceReport] = []
     private(set) var rates = TopRates()
@@ -51,21 +51,21 @@ struct TopModel: Sendable {
 
     // MARK: News
 
-    /// What comes from relayd.
+    /// News from relayd.
     enum News: Sendable {
         case status(StatusSnapshot, Timestamp)
         case stats(StatsReport)
         case advice([AdviceReport])
-        /// relayd cannot be asked: why, and since when.
+        /// relayd cannot be asked: the reason, and since when.
         case gone(String, since: Timestamp)
         case message(TailMessage, stream: Int)
         case missed(Int, stream: Int)
         case restarted(stream: Int)
-        /// relayd refuses to show messages, and why.
+        /// relayd refuses to show messages: the reason.
         case refused(String, stream: Int)
-        /// An answer that a filter keeps from being shown.
+        /// An answer that the filter hides.
         case answer(TailMessage)
-        /// A message with the one it belongs to, or why there is none.
+        /// A message with its request or response, or why it is missing.
         case opened(Int, JSONObject)
         case notOpened(Int, String)
     }
@@ -107,7 +107,7 @@ struct TopModel: Sendable {
         rates = TopRates()
     }
 
-    /// Unless the user has gone on to something else.
+    /// Shows the content, unless the user has moved on to something else.
     private mutating func show(_ content: TopPage.Content, of number: Int) {
         guard case .page(let page) = focus, case .loading(number) = page.content else { return }
         focus = .page(TopPage(content))
@@ -118,7 +118,7 @@ struct TopModel: Sendable {
     /// Whether some messages are filtered out; answers are then read separately, for the latencies.
     var isNarrowed: Bool { isFailedOnly || !filter.isEverything }
 
-    /// What relayd is asked for.
+    /// The query sent to relayd.
     var query: MessageQuery {
         let level = FilterExpression(
             .term(.priority(isFailedOnly ? .warning : .info, isExact: false)))
@@ -169,7 +169,7 @@ struct TopModel: Sendable {
         return []
     }
 
-    /// One step back: first from a chosen message, then from a filter.
+    /// Goes one step back: first from a chosen message, then from a filter.
     private mutating func escape() -> [Action] {
         if messages.isPaused {
             messages.goOn()
@@ -254,10 +254,10 @@ struct TopPage: Sendable {
     enum Content: Sendable {
         case help
         case advice
-        /// This message has been asked for.
+        /// The message has been requested.
         case loading(Int)
         case message(Int, JSONObject)
-        /// Why this message is not there.
+        /// Why the message is missing.
         case words(Int, String)
     }
 
@@ -279,15 +279,15 @@ struct TopPage: Sendable {
     }
 }
 
-/// The filter while somebody types it.
+/// The filter while it is being typed.
 struct TopFilterLine: Sendable {
     private(set) var letters: [Character]
     /// Letters before the cursor.
     private(set) var cursor: Int
-    /// What is wrong, and where, as letters.
+    /// The error, and its range in letters.
     private(set) var problem: (words: String, range: Range<Int>)?
 
-    /// Letters that can be typed.
+    /// Maximum number of letters.
     private static let maximumLength = 1000
 
     init(_ text: String) {
@@ -324,7 +324,7 @@ struct TopFilterLine: Sendable {
         }
     }
 
-    /// Puts the cursor behind the mistake.
+    /// Puts the cursor after the mistake.
     mutating func show(_ error: FilterError) {
         // The error counts Unicode scalars.
         var ends: [Int] = []

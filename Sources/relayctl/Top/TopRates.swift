@@ -1,12 +1,12 @@
 import ControlAPI
 
-/// Rates, from the differences between the reports of the last seconds.
+/// Rates, computed from the differences between the reports of the last seconds.
 struct TopRates: Sendable {
-    /// Calls of one app of one function.
+    /// Calls of one function by one app.
     struct Call: Sendable, Equatable {
         var app: String
         var function: String
-        /// Requests and notifications per second; nil while there is one report only.
+        /// Requests and notifications per second; nil while there is only one report.
         var perSecond: Double?
         /// Requests and notifications since relayd started.
         var count: Int
@@ -15,7 +15,7 @@ struct TopRates: Sendable {
         var isFailing: Bool
     }
 
-    /// RPCs per second, by who sends them.
+    /// RPCs per second, by sender.
     struct Messages: Sendable, Equatable {
         var fromApp: Double
         var toApp: Double
@@ -31,7 +31,7 @@ struct TopRates: Sendable {
     private var stats: [StatsReport] = []
     private var bytes: [Bytes] = []
 
-    /// Averaging time: long enough to be steady, short enough to show what has just begun.
+    /// Averaging time: long enough to be steady, short enough to show changes quickly.
     private static let milliseconds: Int64 = 5000
 
     mutating func add(_ report: StatsReport) {
@@ -51,7 +51,7 @@ struct TopRates: Sendable {
     }
 
     private static func isTooOld(_ time: Timestamp, _ now: Timestamp) -> Bool {
-        // Reports do not come exactly on time.
+        // Reports do not arrive exactly on time.
         now.millisecondsSince1970 - time.millisecondsSince1970 > milliseconds + 500
     }
 
@@ -65,7 +65,7 @@ struct TopRates: Sendable {
     var bytesFromHeadUnit: Double? { rate { $0.fromHeadUnit } }
     var bytesToHeadUnit: Double? { rate { $0.toHeadUnit } }
 
-    /// Since the oldest report that has this number.
+    /// The rate since the oldest report that has this number.
     private func rate(_ number: (Bytes) -> Int?) -> Double? {
         guard let last = bytes.last, let new = number(last),
             let first = bytes.first(where: { number($0) != nil }), let old = number(first)
@@ -87,7 +87,7 @@ struct TopRates: Sendable {
         let function: String
     }
 
-    /// Of all apps of this name.
+    /// For all apps of this name.
     func messages(ofApp name: String) -> Messages? {
         guard let last = stats.last, let first = stats.first else { return nil }
         func counts(_ report: StatsReport) -> (from: Double, to: Double) {
@@ -103,7 +103,7 @@ struct TopRates: Sendable {
         return Messages(fromApp: from, toApp: to)
     }
 
-    /// The fastest first, then the most frequent ones.
+    /// Fastest first, then by count.
     var calls: [Call] {
         guard let last = stats.last, let first = stats.first else { return [] }
         let old = Dictionary(
@@ -128,7 +128,7 @@ struct TopRates: Sendable {
     }
 }
 
-/// How long the answers of the last minute took, of those that were seen.
+/// Durations of the answers seen in the last minute.
 struct TopLatencies: Sendable {
     /// In milliseconds.
     struct Quantiles: Sendable, Equatable {
@@ -146,12 +146,12 @@ struct TopLatencies: Sendable {
     }
     private struct Samples {
         var waitsForPeople = false
-        /// The newest last.
+        /// Newest last.
         var all: [Sample] = []
 
         mutating func add(_ sample: Sample, keeping maximum: Int) {
             all.append(sample)
-            // Done rarely, because removing moves everything behind.
+            // Done rarely, because removing moves all later samples.
             if all.count >= 2 * maximum { all.removeFirst(all.count - maximum) }
         }
     }
@@ -160,7 +160,7 @@ struct TopLatencies: Sendable {
     private var latest = 0
 
     private static let milliseconds: Int64 = 60_000
-    /// Per app and function; more would not make a quantile better.
+    /// Per app and function; more samples would not improve a quantile.
     private static let maximumSamples = 400
     /// A limit, because names come from peers.
     private static let maximumKeys = 400
@@ -177,7 +177,7 @@ struct TopLatencies: Sendable {
             Sample(at: time, milliseconds: latency), keeping: Self.maximumSamples)
     }
 
-    /// - Parameter time: By relayd's clock, as in messages.
+    /// - Parameter time: The time by relayd's clock, as in messages.
     mutating func forget(before time: Timestamp) {
         let start = time.millisecondsSince1970 - Self.milliseconds
         for (key, samples) in samples {
@@ -193,7 +193,7 @@ struct TopLatencies: Sendable {
         Self.quantiles((samples[Key(app: app, function: function)]?.all ?? []).map(\.milliseconds))
     }
 
-    /// Of all its answers that did not wait for a person.
+    /// For all answers of the app that did not wait for a person.
     func quantiles(app: String) -> Quantiles? {
         Self.quantiles(
             samples.filter { $0.key.app == app && !$0.value.waitsForPeople }

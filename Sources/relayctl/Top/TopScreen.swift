@@ -1,41 +1,41 @@
-// The terminal while `relayctl top` has it. Only this file knows ncurses, which sends the differences between
-// two screens and knows the keys and control sequences of terminals. ncurses is not thread-safe: all calls
-// come from the one task that owns the screen.
+// The terminal while `relayctl top` uses it. Only this file uses ncurses, which sends the differences
+// between two screens and knows the keys and control sequences of terminals. ncurses is not thread-safe:
+// all calls come from the one task that owns the screen.
 
 import CNcurses
 import Glibc
 import Synchronization
 
-/// The terminal's alternate screen, in front of what was there before.
+/// The terminal's alternate screen, which covers the previous content.
 final class TopScreen {
     /// Why a terminal cannot be used.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// ncurses' pair for each colour, made when first used.
+    /// ncurses' pair for each colour, created when first used.
     private var pairs: [Int: Int16] = [:]
     private let colours: Int
     private var isOpen = true
-    /// The terminal was given back while the process is stopped.
+    /// Whether the terminal was released while the process is stopped.
     private var isSuspended = false
 
-    /// Takes the terminal of standard input and output.
+    /// Takes over the terminal of standard input and output.
     ///
-    /// - Parameter terminal: Which one it is (`TERM`).
+    /// - Parameter terminal: The terminal type (`TERM`).
     /// - Throws: `Problem` where the terminal has no screen.
     init(terminal: String) throws(Problem) {
-        // ncurses reads text in the encoding of the locale; ours is always UTF-8.
+        // ncurses reads text in the locale's encoding; ours is always UTF-8.
         if setlocale(LC_CTYPE, "C.UTF-8") == nil { setlocale(LC_CTYPE, "") }
         guard !["", "dumb", "unknown"].contains(terminal) else {
             throw Problem(
                 description: "TERM is \"\(SafeText.clean(terminal))\", a terminal without a screen")
         }
         TerminalRescue.remember()
-        // `fitSize` asks for the size: ncurses would accept any, also from the environment.
+        // `fitSize` determines the size: ncurses would accept any, also from the environment.
         use_env(false)
-        // A terminal that this system does not know, such as a new emulator at the other end of ssh, most
-        // likely behaves like xterm.
+        // A terminal unknown to this system, such as a new emulator at the other end of ssh, most likely
+        // behaves like xterm.
         let names = [terminal, "xterm-256color", "xterm"]
         guard names.contains(where: { name in name.withCString(relay_screen_open) == 0 })
         else {
@@ -51,7 +51,7 @@ final class TopScreen {
                     "the terminal \"\(SafeText.clean(terminal))\" (TERM) cannot move its cursor")
         }
         relay_screen_set_keys()
-        // Milliseconds after which an Esc that nothing has followed is a key of its own.
+        // Milliseconds after which an Esc without a following character is a key of its own.
         set_escdelay(100)
         curs_set(0)
         start_color()
@@ -63,7 +63,7 @@ final class TopScreen {
 
     deinit { close() }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     func close() {
         guard isOpen else { return }
         isOpen = false
@@ -80,10 +80,10 @@ final class TopScreen {
     private(set) var rows = 24
     private(set) var columns = 80
 
-    /// More than any screen has; ncurses crashes when a terminal claims to have 65,535 of each.
+    /// More than any screen has; ncurses crashes when a terminal claims 65,535 of each.
     private static let most = (rows: 1000, columns: 2000)
 
-    /// Asks how large the terminal is.
+    /// Reads the size of the terminal.
     func fitSize() {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
@@ -103,7 +103,7 @@ final class TopScreen {
         for row in 0..<rows {
             move(Int32(row), 0)
             relay_screen_set_look(relay_screen_attribute(0), 0)
-            // Also what spilled over from the line above, if its characters are wider than we think.
+            // Also clears overflow from the line above, if its characters are wider than expected.
             clrtoeol()
             guard row < frame.lines.count else { continue }
             for run in ColouredText(frame.lines[row]).runs {
@@ -144,7 +144,7 @@ final class TopScreen {
         relay_screen_set_look(attributes, colour.map(pair) ?? 0)
     }
 
-    /// ncurses' pair of this colour on the terminal's own background; 0 if there is none.
+    /// ncurses' pair for this colour on the terminal's own background; 0 if there is none.
     private func pair(of wanted: Int) -> Int16 {
         guard colours >= 8, (0..<256).contains(wanted) else { return 0 }
         // On terminals with eight colours: yellow, blue, magenta or cyan, which mean neither failure nor
@@ -161,16 +161,16 @@ final class TopScreen {
 
     // MARK: Keys
 
-    /// Keys pressed since the last call.
+    /// Returns the keys pressed since the last call.
     func keys() -> [TopKey] {
-        // ncurses may also draw when it is asked for keys.
+        // ncurses may also draw when it reads keys.
         TerminalRescue.unlessCrashed(readKeys) ?? []
     }
 
     private func readKeys() -> [TopKey] {
         var keys: [TopKey] = []
         var code: wint_t = 0
-        // A long paste is taken in parts.
+        // A long paste is read in parts.
         while keys.count < 1000 {
             let kind = get_wch(&code)
             guard kind != ERR else { break }
@@ -216,13 +216,13 @@ final class TopScreen {
 
     // MARK: Standing aside
 
-    /// Gives the terminal back for as long as the process is stopped.
+    /// Releases the terminal while the process is stopped.
     func suspend() {
         TerminalRescue.unlessCrashed { endwin() }
         isSuspended = true
     }
 
-    /// Takes the terminal again; its settings may have changed.
+    /// Takes over the terminal again; its settings may have changed.
     func resume() {
         isSuspended = false
         relay_screen_forget()
@@ -233,14 +233,15 @@ final class TopScreen {
 
 /// Writes the numbers of signals to a pipe, so that one thread can wait for them and for keys.
 enum TopSignals {
-    /// Signals that end the program once the terminal has been given back.
+    /// Signals that end the program after the terminal has been restored.
     static let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
     private static let pipe = Atomic<Int32>(-1)
 
-    /// Catches them from now on.
+    /// Starts catching the signals.
     ///
-    /// - Returns: The descriptor to read their numbers from, a byte each; nil if there is no descriptor left.
+    /// - Returns: The descriptor to read their numbers from, one byte each; nil if there is no descriptor
+    ///   left.
     static func start() -> Int32? {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { return nil }
@@ -275,20 +276,20 @@ enum TopSignals {
         errno = error
     }
 
-    /// Stops this process as the uncaught signal does; returns when it is continued.
+    /// Stops this process as the uncaught signal does; returns when the process is continued.
     static func stop(by number: Int32) {
         OwnSignal.send(number)
         if number == SIGTSTP { catchStop() }
     }
 }
 
-/// Gives the terminal back when the program crashes.
+/// Restores the terminal when the program crashes.
 private enum TerminalRescue {
     /// Address of the terminal's original settings, never freed; 0 if there are none.
     private static let settings = Atomic<UInt>(0)
     private static let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
-    /// Main screen, visible cursor, no colours, plain keys, in xterm's control sequences, which nearly all
-    /// terminals know.
+    /// Main screen, visible cursor, no colours, plain keys, in xterm's control sequences, which nearly
+    /// all terminals understand.
     private static let sequence: StaticString =
         "\u{1B}[?1049l\u{1B}[?25h\u{1B}[0m\u{1B}[?1l\u{1B}>\r\n"
 
@@ -300,11 +301,11 @@ private enum TerminalRescue {
         settings.store(UInt(bitPattern: space), ordering: .releasing)
     }
 
-    /// Whether somebody writes to the terminal: 0 nobody, 1 ncurses, 2 the handler, for ever.
+    /// Who writes to the terminal: 0 nobody, 1 ncurses, 2 the handler, permanently.
     private static let writer = Atomic<UInt8>(0)
 
-    /// Does what may write to the terminal, unless the handler has given it back: a crash on another thread
-    /// does not stop this one at once.
+    /// Runs code that may write to the terminal, unless the handler has restored it: a crash on another
+    /// thread does not stop this one at once.
     ///
     /// - Returns: Nil after a crash.
     @discardableResult
@@ -315,7 +316,7 @@ private enum TerminalRescue {
         return draw()
     }
 
-    /// Waits until ncurses does not write, a tenth of a second at most: it may be what has crashed.
+    /// Waits until ncurses is not writing, at most a tenth of a second: ncurses itself may have crashed.
     private static func takeTerminal() {
         for _ in 0..<100 {
             let (isTaken, _) = writer.compareExchange(

@@ -4,9 +4,9 @@ import Glibc
 import MessageFilters
 import Synchronization
 
-/// `relayctl top` while it runs: passes news and keys to the model, and draws it.
+/// A running `relayctl top`: passes news and keys to the model, and draws it.
 final class TopSession {
-    /// Why it ended.
+    /// Why the session ended.
     enum Ending: Equatable {
         case quit
         case signal(Int32)
@@ -25,7 +25,7 @@ final class TopSession {
     /// Time between two screens.
     private static let interval = Duration.milliseconds(100)
 
-    /// Takes the terminal.
+    /// Takes over the terminal.
     ///
     /// - Throws: `TopScreen.Problem`.
     init(
@@ -36,7 +36,7 @@ final class TopSession {
         self.wakes = wakes
         self.style = style
         self.model = model
-        // Before ncurses, which leaves alone any signal that is already caught.
+        // Done before ncurses starts, which leaves alone any signal that is already caught.
         guard let signals = TopSignals.start() else {
             throw TopScreen.Problem(description: String(cString: strerror(errno)))
         }
@@ -46,7 +46,7 @@ final class TopSession {
         feed = TopFeed(client: client, inbox: inbox, hasColours: style.isOn)
     }
 
-    /// Returns when it is to end.
+    /// Returns when the session ends.
     func run() async -> Ending {
         let feed = feed
         let asking = Task { await feed.ask() }
@@ -60,7 +60,7 @@ final class TopSession {
         var next = clock.now
         draw()
         for await _ in wakes {
-            // What comes in the meantime is shown together.
+            // News that arrives in the meantime is shown together.
             try? await clock.sleep(until: next)
             next = clock.now + Self.interval
             if let ending = takeInput() { return ending }
@@ -70,7 +70,7 @@ final class TopSession {
         return .quit
     }
 
-    /// Signals, then keys.
+    /// Handles signals, then keys.
     private func takeInput() -> Ending? {
         if let number = takeSignals() { return .signal(number) }
         for key in screen.keys() {
@@ -98,7 +98,7 @@ final class TopSession {
 
     /// Stops this process, as ^Z should, until it has the terminal again.
     ///
-    /// - Returns: A signal that came meanwhile and ends the program, as after 'kill %1'.
+    /// - Returns: A signal received meanwhile that ends the program, as after 'kill %1'.
     private func stop() -> Int32? {
         screen.suspend()
         var reason = SIGTSTP
@@ -106,7 +106,7 @@ final class TopSession {
             TopSignals.stop(by: reason)
             let news = input.signals(waiting: TopSignals.isInBackground)
             if let ending = news.first(where: TopSignals.ending.contains) { return ending }
-            // Continued in the background, it must not write on the terminal.
+            // When continued in the background, it must not write to the terminal.
             reason = SIGTTOU
         } while TopSignals.isInBackground
         screen.resume()
@@ -144,7 +144,7 @@ final class TopSession {
 private final class TopInput: Sendable {
     private let signalPipe: Int32
     private let isHungUp = Atomic<Bool>(false)
-    /// Signalled when the session has taken what came.
+    /// Signalled when the session has taken the input.
     private let taken = DispatchSemaphore(value: 0)
     private let isWaiting = Atomic<Bool>(false)
 
@@ -174,9 +174,9 @@ private final class TopInput: Sendable {
     /// Milliseconds within which signals sent together have all arrived.
     private static let together: Int32 = 200
 
-    /// Numbers of the signals that have come.
+    /// Numbers of the received signals.
     ///
-    /// - Parameter isWaiting: Waits for those sent together with one that has come.
+    /// - Parameter isWaiting: Whether to wait for other signals sent together with one that has arrived.
     func signals(waiting isWaiting: Bool = false) -> [Int32] {
         if isWaiting { poll(nil, 0, Self.together) }
         var bytes = [UInt8](repeating: 0, count: 64)
@@ -184,7 +184,7 @@ private final class TopInput: Sendable {
         return bytes.prefix(max(0, count)).map { Int32($0) }
     }
 
-    /// To be called when keys and signals were taken; false when no more will come.
+    /// To be called after keys and signals were taken; returns false when no more will arrive.
     func goOn() -> Bool {
         if isWaiting.exchange(false, ordering: .acquiringAndReleasing) { taken.signal() }
         return !isHungUp.load(ordering: .acquiring)

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// The name that a file has before it is whole, on a file system that has no files without one. It is removed
-/// when the user ends the program.
+/// The temporary name of a file, on a file system that does not support files without a name. The file is
+/// removed when the user ends the program.
 enum Draft {
-    /// Address of the name, a C string; 0 while there is none. A handler of signals may read an atomic and
-    /// nothing else that Swift has.
+    /// Address of the name, a C string; 0 while there is none. An atomic, because a signal handler may read
+    /// nothing else of Swift.
     private static let name = Atomic<UInt>(0)
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
@@ -13,12 +13,12 @@ enum Draft {
         end()
         guard let copy = strdup(path) else { return }
         name.store(UInt(bitPattern: copy), ordering: .sequentiallyConsistent)
-        // nohup(1) has SIGHUP ignored, and a script's background job SIGINT.
+        // Under nohup(1) SIGHUP is ignored, and in a background job of a script SIGINT.
         for number in signals where !isIgnored(number) {
             signal(number) { number in
                 let address = Draft.name.load(ordering: .sequentiallyConsistent)
                 if let path = UnsafePointer<CChar>(bitPattern: address) { unlink(path) }
-                // Ends as it would have ended without this.
+                // Ends the process as it would have ended without this handler.
                 signal(number, SIG_DFL)
                 raise(number)
             }

@@ -8,21 +8,21 @@ import Traces
 
 /// Chooses the frames of the messages that a filter accepts, for `relayctl trace cut`, in their order.
 ///
-/// Whether a frame is wanted is known when its message is whole, and of a request perhaps when the answer is
-/// there. Until then it waits, and all behind it. What waits is bounded: the oldest that is not decided by
-/// then is left out.
+/// Whether a frame is wanted is known when its message is complete, and for a request perhaps only when
+/// the answer arrives. Until then the frame waits, with all frames after it. The waiting frames are
+/// limited in number, bytes and age: beyond a limit, the oldest undecided one is left out.
 struct FrameSelector {
     private struct Item {
         var entry: TraceEntry
-        /// Nil while it waits.
+        /// Nil while undecided.
         var isKept: Bool?
-        /// Wanted if its message is; else only if nothing can be understood without it.
+        /// Wanted if its message is; otherwise only if nothing can be understood without it.
         var isCandidate: Bool
         var group: Group?
         var bytes: Int
     }
 
-    /// Frames that make one message, or are told of together.
+    /// Frames that make up one message, or are reported together.
     private enum Group: Hashable {
         case message(UInt8, ServiceType, Direction, UInt32)
         case stream(UInt8, ServiceType, Direction)
@@ -34,18 +34,18 @@ struct FrameSelector {
     private let ring = MessageRing(maximumBytes: MessageRing.defaultMaximumBytes)
     private var cursor: UInt64 = 0
     private var items = CircularBuffer<Item>()
-    /// Place of the first item, counted from the start.
+    /// Position of the first item, counted from the start.
     private var first = 0
     private var bytes = 0
-    /// Places of frames whose message is not whole.
+    /// Positions of frames whose message is not complete.
     private var groups: [Group: [Int]] = [:]
-    /// Places of frames whose message waits for its answer, by its number.
+    /// Positions of frames whose message waits for its answer, by the message's number.
     private var waiting: [UInt64: [Int]] = [:]
 
-    /// Requests that are wanted and not answered.
+    /// Requests that are wanted and not yet answered.
     private var keptRequests: Set<UInt64> = []
 
-    /// Nanoseconds after which what waits is not decided any more: people answer within a minute.
+    /// Nanoseconds after which waiting frames are no longer decided: people answer within a minute.
     private static let patience: Int64 = 120_000_000_000
     private static let maximumItems = 100_000
     private static let maximumBytes = 64 << 20
@@ -56,7 +56,7 @@ struct FrameSelector {
 
     /// - Parameters:
     ///   - isKept: Nil where its message decides.
-    ///   - isCandidate: Whether it is wanted if its message is.
+    ///   - isCandidate: Whether the frame is wanted if its message is.
     /// - Returns: What is decided by now and wanted, in order.
     mutating func receive(
         _ entry: TraceEntry, isKept: Bool?, isCandidate: Bool
@@ -64,8 +64,8 @@ struct FrameSelector {
         let place = first + items.count
         let bytes = entry.frame?.frame.wire.readableBytes ?? 0
         var isKept = isKept
-        // With those relayd ended what an app had left unfinished: no message is made of them. What it said
-        // for an app has the app's number.
+        // relayd sends such frames to end what an app had left unfinished; they make no message. Frames
+        // that relayd sent for an app have the app's number.
         if let tapped = entry.frame, tapped.fate == .byRelay, tapped.app == nil,
             tapped.frame.type.rawValue > 1
         {
@@ -91,7 +91,7 @@ struct FrameSelector {
         return takeDecided()
     }
 
-    /// What is left at the end.
+    /// Returns the remaining wanted entries at the end.
     mutating func finish() -> [TraceEntry] {
         var decoded: [TrafficEntry] = []
         decoding.finish(into: &decoded)
@@ -105,7 +105,7 @@ struct FrameSelector {
 
     private static func group(_ tapped: TappedFrame) -> Group? {
         let frame = tapped.frame
-        // An answer to relayd is a message like others.
+        // An answer to relayd is treated like any other message.
         if case .dropped(let reason) = tapped.fate, !tapped.isAnswerToRelay {
             return .dropped(tapped.app, tapped.direction, reason)
         }
@@ -116,7 +116,7 @@ struct FrameSelector {
         return .message(frame.sessionID, frame.service, tapped.direction, frame.messageID ?? 0)
     }
 
-    /// Tells which frames a message was in.
+    /// Assigns frames to the message they carried.
     private mutating func assign(
         _ message: TrafficEntry, _ tapped: TappedFrame, _ group: Group?, _ place: Int
     ) {
@@ -136,7 +136,7 @@ struct FrameSelector {
         }
     }
 
-    /// What is told of several frames together.
+    /// Assigns frames to a message that reports several together.
     private mutating func assignSum(_ message: TrafficEntry) {
         guard let direction = message.direction else { return }
         switch message.content {
@@ -177,7 +177,7 @@ struct FrameSelector {
                 if isAccepted, keptRequests.count < Self.maximumItems {
                     keptRequests.insert(message.number)
                 }
-                // Its answer may be wanted, and says little without it.
+                // The answer may be wanted, and says little without the request.
                 if isEssential { settle(message.number, isWanted: false, isEssential: true) }
             case .response:
                 let request = rpc.request?.number
@@ -187,7 +187,7 @@ struct FrameSelector {
                 if let request { settle(request, isWanted: isWanted) }
             }
         }
-        // Behind what is kept in any case.
+        // Settled last, so that a message that is essential anyway has already been settled as such.
         for number in accepted { settle(number, isWanted: true) }
     }
 

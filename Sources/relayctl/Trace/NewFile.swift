@@ -2,17 +2,17 @@ import Glibc
 import NIOCore
 import SDLTraffic
 
-/// A file that is made whole or not at all, and never in the place of another: written for nobody else's
-/// eyes, then given its name.
+/// A file that is created completely or not at all, and never replaces another: written so that only its
+/// owner can read it, then given its name.
 struct NewFile: ~Copyable {
     let path: String
-    /// Where it is until then. Nil when it has no name at all, so that nothing is left of it however the
-    /// process ends; some file systems cannot do that.
+    /// Temporary path. Nil when the file has no name at all, so that nothing is left however the process
+    /// ends; some file systems do not support that.
     private let temporary: String?
     private let descriptor: Int32
     private var isKept = false
 
-    /// - Throws: `TraceFailure` when there is such a file, or none can be made there.
+    /// - Throws: `TraceFailure` when the file exists, or cannot be created there.
     init(_ path: String) throws(TraceFailure) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         let name = path.dropFirst(folder.count)
@@ -65,7 +65,7 @@ struct NewFile: ~Copyable {
         if failure != 0 { throw Self.unwritable(path, failure) }
     }
 
-    /// Gives it its name. Without this nothing is left of it.
+    /// Gives the file its name. Without this call nothing is left of it.
     mutating func keep() throws(TraceFailure) {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.unwritable(path, errno) }
         if name() == 0 {
@@ -73,7 +73,7 @@ struct NewFile: ~Copyable {
         } else if errno == EEXIST {
             throw Self.taken(path)
         } else {
-            // A file system without hard links.
+            // For a file system without hard links.
             guard !Self.isThere(path) else { throw Self.taken(path) }
             guard let temporary, rename(temporary, path) == 0 else {
                 throw Self.unwritable(path, errno)
@@ -90,7 +90,7 @@ struct NewFile: ~Copyable {
         return link(temporary, path)
     }
 
-    /// Links that lead nowhere, too.
+    /// Whether the path exists, including dangling links.
     private static func isThere(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0

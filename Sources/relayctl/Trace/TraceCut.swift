@@ -6,7 +6,7 @@ import SDLProtocol
 import SDLTraffic
 import Traces
 
-/// Reads traces twice: who is in the part that is wanted, and then that part.
+/// Reads traces twice: first to find the apps in the wanted part, then to write that part.
 struct TraceCut {
     private let paths: [String]
     private let filter: MessageFilter
@@ -15,16 +15,16 @@ struct TraceCut {
     private let from: TraceMoment?
     private let to: TraceMoment?
 
-    /// Apps of which something is wanted.
+    /// Apps that appear in the wanted part.
     private var apps: Set<AppID> = []
     private var header: TraceHeader?
     private var traceStart = WallTime(nanoseconds: 0)
     private var start = WallTime(nanoseconds: .min)
     private var end = WallTime(nanoseconds: .max)
 
-    /// A trace may count as many apps as it likes; a bench has a handful.
+    /// A trace may claim any number of apps; a bench has a handful.
     private static let maximumApps = 100_000
-    /// What comes so much later, in nanoseconds, cannot be the answer to something before the end.
+    /// Nanoseconds after the end from which on an entry cannot answer anything before the end.
     private static let afterEnd: Int64 = 60_000_000_000
 
     init(
@@ -74,7 +74,7 @@ struct TraceCut {
 
     private func beginning(_ header: TraceHeader) -> WallTime { max(traceStart, start) }
 
-    /// A pipe would be empty the second time, or would wait for ever.
+    /// Refuses pipes: a pipe would be empty the second time, or would block for ever.
     private static func check(_ path: String) throws(TraceFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
@@ -154,7 +154,7 @@ struct TraceCut {
                 }
             }
             if isInside(entry), !hasFilter { return true }
-            // Before the beginning only a registration is kept.
+            // Before the beginning, only a registration is kept.
             if !isInside(entry), !tapped.frame.service.carriesRPC { return false }
             return nil
         }

@@ -4,7 +4,7 @@ import SDLProtocol
 import SDLTraffic
 import Traces
 
-/// What --json of `relayctl trace diff` prints.
+/// The output of `relayctl trace diff` with --json.
 struct TraceDiffReport: Encodable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     var schema = 1
@@ -13,17 +13,17 @@ struct TraceDiffReport: Encodable, Sendable, Equatable {
     var second: String
     var lanes: [Lane]
 
-    /// What one app said and was told in one respect.
+    /// What one app sent and received, in one respect.
     struct Lane: Encodable, Sendable, Equatable {
         var app: String
         /// "requests", "notifications", "vehicle data" or "services".
         var about: String
         var same: Bool
-        /// Things that both have.
+        /// Number of items that both have.
         var equal: Int
         var onlyInFirst: Int
         var onlyInSecond: Int
-        /// The first differences: "- " and "+ ", and behind two blanks what both have.
+        /// The first differences: "- " and "+ ", and with two leading blanks what both have.
         var lines: [String]
 
         enum CodingKeys: String, CodingKey {
@@ -61,13 +61,13 @@ struct TraceDiffReport: Encodable, Sendable, Equatable {
     }
 }
 
-/// Compares two traces while they are read. What waits for its counterpart is kept and bounded.
+/// Compares two traces while they are read. Items without a counterpart yet are kept, within a limit.
 struct TraceDiff {
     private let paths: [String]
     private var lanes: [TraceConversation.Lane: LaneDiff] = [:]
     private var order: [TraceConversation.Lane] = []
 
-    /// What one may be ahead of the other.
+    /// How far one trace may be ahead of the other.
     private static let maximumBacklog = 1_000_000
 
     init(_ first: String, _ second: String) {
@@ -77,7 +77,7 @@ struct TraceDiff {
     /// - Throws: `TraceFileError`, `TraceFailure`.
     mutating func run() throws -> TraceDiffReport {
         let sides = paths.map { TraceConversation($0) }
-        // Whoever is behind goes on.
+        // The side that is behind goes on.
         var ahead = 0
         while !sides[0].isAtEnd || !sides[1].isAtEnd {
             let side = sides[0].isAtEnd || (ahead > 0 && !sides[1].isAtEnd) ? 1 : 0
@@ -106,20 +106,20 @@ struct TraceDiff {
     }
 }
 
-/// Two rows of words, compared as they come.
+/// Two rows of items, compared as they arrive.
 private struct LaneDiff {
     private var rows: [[String]] = [[], []]
-    /// Where what is not compared yet begins in each row.
+    /// Start of the part of each row that has not been compared.
     private var starts = [0, 0]
     private var context: String?
     private(set) var equal = 0
-    /// What only one has.
+    /// Number of items that only one side has.
     private(set) var counts = [0, 0]
     private(set) var lines: [String] = []
 
-    /// How far both are looked through for where they meet again.
+    /// How far ahead to search both for where they meet again.
     private static let window = 64
-    /// Things in a row that are no coincidence.
+    /// Number of equal items in a row that is no coincidence.
     private static let run = 3
     private static let maximumLines = 200
 
@@ -127,7 +127,7 @@ private struct LaneDiff {
 
     private func waiting(_ side: Int) -> Int { rows[side].count - starts[side] }
 
-    /// - Returns: By how much the first has come ahead of the second.
+    /// - Returns: The change in how far the first is ahead of the second.
     mutating func add(_ words: String, to side: Int) -> Int {
         let before = waiting(0) - waiting(1)
         rows[side].append(words)
@@ -162,10 +162,10 @@ private struct LaneDiff {
         }
     }
 
-    /// After how many of each they have the same again, for a while or to the end.
+    /// How many items of each side to skip until both are equal again, for a while or to the end.
     private func meeting() -> (Int, Int) {
         let (one, two) = (min(waiting(0), Self.window), min(waiting(1), Self.window))
-        // Another result, most of the time.
+        // Most of the time it is a different result.
         if one > 1, two > 1, meets(1, 1) { return (1, 1) }
         for sum in 1..<(one + two) {
             for first in max(0, sum - two + 1)...min(sum, one - 1) {
@@ -195,7 +195,7 @@ private struct LaneDiff {
     }
 }
 
-/// What was said in one trace, app by app and without times and numbers.
+/// The conversation in one trace, app by app and without times and numbers.
 final class TraceConversation {
     struct Lane: Hashable {
         enum About: String {
@@ -208,11 +208,11 @@ final class TraceConversation {
     }
 
     private struct App {
-        /// Once it has registered or left.
+        /// Set once the app has registered or left.
         var name: String?
-        /// What it said before.
+        /// Items from before the name was known.
         var early: [(Lane.About, String)] = []
-        /// Requests in their order; nil while the answer is not there.
+        /// Requests in their order; the result is nil until the answer arrives.
         var requests: [(number: UInt64, words: String, result: String?)] = []
         var lastNotification: String?
         var hasVehicleData = false
@@ -221,7 +221,7 @@ final class TraceConversation {
     private var files: TraceFiles
     private var decoding = TraceDecoding(isValidating: false)
     private var apps: [AppID: App] = [:]
-    /// How many apps of each name there were.
+    /// Number of apps of each name so far.
     private var names: [String: Int] = [:]
     private(set) var isAtEnd = false
 
@@ -321,7 +321,7 @@ final class TraceConversation {
         sayAnswered(id, &said)
     }
 
-    /// Requests are told in their order, each once it is answered.
+    /// Reports requests in their order, each once it is answered.
     private func sayAnswered(_ id: AppID, _ said: inout [(Lane, String)]) {
         while let request = apps[id]?.requests.first, let result = request.result {
             apps[id]?.requests.removeFirst()

@@ -2,13 +2,13 @@ import ArgumentParser
 import ControlAPI
 import Traces
 
-/// Why a command about traces cannot go on, in words that name the file and what to do.
+/// Why a command about traces cannot go on, in words that name the file and the remedy.
 struct TraceFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// Runs the body of a command; what goes wrong with files is told on standard error.
+    /// Runs the body of a command and reports problems with files on standard error.
     ///
     /// - Throws: `ExitCode`.
     static func told<Result>(_ body: () throws -> Result) throws -> Result {
@@ -26,7 +26,7 @@ struct TraceFailure: Error, CustomStringConvertible {
         return ExitCode(ExitStatus.refused.rawValue)
     }
 
-    /// Tells of a file that its writer has not finished: it is as good as any up to there.
+    /// Reports a file that its writer has not finished, which is valid up to that point.
     static func tellUnfinished(_ path: String, _ bytes: Int) {
         guard bytes > 0 else { return }
         Output.current.write(

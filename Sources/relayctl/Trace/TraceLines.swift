@@ -16,7 +16,7 @@ struct TraceLines {
     private var line = ByteBuffer()
     private var pending = 0
 
-    /// Messages that are written together.
+    /// Messages per write.
     private static let pageMessages = 200
 
     init(
@@ -39,7 +39,7 @@ struct TraceLines {
         if output.isTerminal { text.fit(columns: output.size().columns) }
     }
 
-    /// False when nobody reads any more.
+    /// Returns false when the reader is gone.
     mutating func show(_ events: [TraceMessages.Event]) -> Bool {
         for event in events {
             switch event {
@@ -52,7 +52,7 @@ struct TraceLines {
         return pending < Self.pageMessages ? true : write()
     }
 
-    /// What is held back, and the last page.
+    /// Shows held-back messages, and the last page.
     mutating func finish() {
         text.finish()
         _ = write()

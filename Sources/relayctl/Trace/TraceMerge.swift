@@ -5,14 +5,14 @@ import SDLProtocol
 import SDLTraffic
 import Traces
 
-/// Puts entries of several traces in the order of their times. Only the next entry of each is kept.
+/// Puts entries of several traces in order of time. Only the next entry of each trace is kept.
 struct TraceMerge {
-    /// One trace, and where it stands.
+    /// One trace, and the position in it.
     private final class Input {
         let path: String
         private var files: TraceFiles
         private(set) var head: TraceEntry?
-        /// By which it is compared: a file begins with what was there before it.
+        /// Time for comparison, which never decreases: a file begins with entries from before it.
         private(set) var time = Int64.min
 
         init(_ path: String) throws(TraceFileError) {
@@ -28,10 +28,10 @@ struct TraceMerge {
     }
 
     private let inputs: [Input]
-    /// Who told of each app that is connected, and with which words.
+    /// The input that reported each connected app, with the peer and the time.
     private var apps: [AppID: (input: Int, peer: String, time: WallTime)] = [:]
     private var link: (input: Int, number: Int, address: String)?
-    /// How far each input has been written.
+    /// Time up to which each input has been written.
     private var written: [Int: Int64] = [:]
 
     private static let maximumApps = 100_000
@@ -53,11 +53,11 @@ struct TraceMerge {
         }
         var header = first.1
         if begins.contains(where: { $0.1.streams == .headers }) { header.streams = .headers }
-        // What only some have overwritten is there to be read.
+        // Values masked in only some of the traces can still be read in the others.
         header.masked = header.masked.filter { name in
             begins.allSatisfy { $0.1.masked.contains(name) }
         }
-        // What one of them does not tell is read from its frames.
+        // Events that one of the traces does not report are read from its frames.
         header.events = header.events.filter { name in
             begins.allSatisfy { $0.1.events.contains(name) }
         }
@@ -84,12 +84,12 @@ struct TraceMerge {
         return found
     }
 
-    /// Follows who is there.
+    /// Keeps track of connected apps and the link.
     ///
-    /// - Returns: Whether no other input has told it yet.
+    /// - Returns: Whether no other input has reported the entry yet.
     private mutating func follow(_ entry: TraceEntry, of index: Int) throws(TraceFailure) -> Bool {
         guard case .record(let record) = entry.content else {
-            // What had passed before one file began may stand in another.
+            // Frames from before the start of one file may be in another.
             return entry.frame?.isEarlier != true
                 || !written.contains { $0.key != index && $0.value >= entry.time.nanoseconds }
         }
@@ -125,7 +125,7 @@ struct TraceMerge {
 }
 
 extension TraceEntry {
-    /// Whether two recordings have the same in them.
+    /// Whether two recordings contain the same entry.
     fileprivate func isSame(as other: TraceEntry) -> Bool {
         guard time == other.time else { return false }
         switch (content, other.content) {

@@ -19,7 +19,7 @@ enum TraceMoment {
         }
     }
 
-    /// - Parameter beginning: Of the recording; a time of day is the first one from then on.
+    /// - Parameter beginning: Start of the recording; a time of day is the first one from then on.
     func time(_ beginning: WallTime) -> WallTime {
         switch self {
         case .since(let nanoseconds):

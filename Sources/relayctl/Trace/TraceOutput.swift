@@ -4,22 +4,22 @@ import RelayCore
 import SDLTraffic
 import Traces
 
-/// A trace that relayctl makes of others.
+/// A trace that relayctl makes from others.
 struct TraceOutput: ~Copyable {
     private var file: NewFile
     private var writer: TraceWriter
     private var buffer = ByteBuffer()
     private var last: WallTime
 
-    /// Bytes that are written at once.
+    /// Bytes per write.
     private static let pageBytes = 1 << 20
-    /// Of the program's name, to which each command adds itself.
+    /// Maximum length of the program's name, to which each command adds itself.
     private static let longestProgram = 300
 
     /// - Parameters:
     ///   - deed: What relayctl does: "cut".
     ///   - time: When the trace begins.
-    /// - Throws: `TraceFailure` when there is such a file, or none can be made there.
+    /// - Throws: `TraceFailure` when the file exists, or cannot be created there.
     init(
         _ path: String, _ header: TraceHeader, deed: String, at time: WallTime
     ) throws(TraceFailure) {
@@ -40,9 +40,9 @@ struct TraceOutput: ~Copyable {
         if buffer.readableBytes >= Self.pageBytes { try flush() }
     }
 
-    /// The file gets its name.
+    /// Gives the file its name.
     ///
-    /// - Returns: What is in it.
+    /// - Returns: What the file contains.
     mutating func finish(because reason: String) throws(TraceFailure) -> TraceEnd {
         writer.end(because: reason, at: last, into: &buffer)
         try flush()

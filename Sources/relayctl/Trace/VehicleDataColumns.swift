@@ -6,10 +6,10 @@ import SDLTraffic
 struct VehicleDataColumns {
     private var names: Set<String> = []
     private lazy var sorted: [String] = names.sorted()
-    /// Values without a column.
+    /// Number of values without a column.
     private(set) var left = 0
 
-    /// More than the RPC specification has items and parts of them.
+    /// More than the items in the RPC specification and their parts.
     static let maximum = 1000
     private static let notData: Set = ["success", "resultCode", "info"]
     private static let maximumDepth = 8
@@ -24,7 +24,7 @@ struct VehicleDataColumns {
         mutating get { (["time", "app"] + sorted).map(Self.quoted).joined(separator: ",") + "\n" }
     }
 
-    /// Nil of what tells no vehicle data.
+    /// Nil for a message without vehicle data.
     mutating func row(_ message: TrafficEntry) -> String? {
         let values = Dictionary(Self.values(message)) { $1 }
         guard !values.isEmpty else { return nil }
@@ -64,8 +64,8 @@ struct VehicleDataColumns {
         }
     }
 
-    /// As RFC 4180 has it; a line is a line, and a terminal shows it as it is. A text that a spreadsheet would
-    /// take for a formula begins with the sign for a text: apps choose their names.
+    /// A cell in the format of RFC 4180, on one line and safe for a terminal. Text that a spreadsheet
+    /// would take for a formula gets the prefix for text, because apps choose their names.
     private static func quoted(_ cell: String) -> String {
         var cell = SafeText.line(cell)
         let isFormula = cell.first.map { "=+-@".contains($0) } ?? false

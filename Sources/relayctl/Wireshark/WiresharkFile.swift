@@ -1,7 +1,7 @@
 import CFiles
 import Glibc
 
-/// A file that relayctl puts into one of Wireshark's folders, and takes away again.
+/// A file that relayctl installs in one of Wireshark's folders, and removes again.
 struct WiresharkFile: Sendable {
     enum Kind: String, Sendable, Encodable {
         /// The Lua file that decodes SDL.
@@ -12,10 +12,10 @@ struct WiresharkFile: Sendable {
 
     enum State: String, Sendable, Encodable {
         case installed
-        /// Of another version of relayctl, or changed by hand.
+        /// From another version of relayctl, or changed by hand.
         case differs
         case absent
-        /// A file of that name which relayctl has not written; it stays as it is.
+        /// A file of that name that relayctl has not written; it is left alone.
         case foreign
     }
 
@@ -26,11 +26,11 @@ struct WiresharkFile: Sendable {
     let kind: Kind
     let path: String
     let content: [UInt8]
-    /// What is in each version of this file and in no other file.
+    /// Text that is in each version of this file and in no other file.
     let mark: String
     let mode: mode_t
 
-    /// Far above what is written; a bound all the same.
+    /// A limit far above the size of any file that is written.
     private static let maximumBytes = 4 << 20
 
     /// - Parameter program: The absolute path of relayctl.
@@ -53,7 +53,7 @@ struct WiresharkFile: Sendable {
 
     private static let scriptMark = "# Written by relayctl wireshark"
 
-    /// Wireshark starts each program in its folder at every start, also when relayctl is gone by then.
+    /// Wireshark runs each program in its folder at every start, even if relayctl has been removed.
     private static func script(_ program: String) -> String {
         let quoted = "'" + program.replacing("'", with: "'\\''") + "'"
         return """
@@ -76,7 +76,7 @@ struct WiresharkFile: Sendable {
             ? .differs : .foreign
     }
 
-    /// Does not wait for the other end of a pipe that somebody put there.
+    /// Does not block on a pipe that somebody put there.
     private func read() throws(Problem) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -100,9 +100,9 @@ struct WiresharkFile: Sendable {
 
     // MARK: Changing
 
-    /// The new file takes the place of the old one in one step.
+    /// Writes the file, replacing an existing one atomically.
     ///
-    /// - Throws: `Problem` when somebody else's file is there, or nothing can be written.
+    /// - Throws: `Problem` when a foreign file is there, or nothing can be written.
     func install() throws(Problem) {
         let state = try state()
         guard state != .foreign else {
@@ -127,8 +127,8 @@ struct WiresharkFile: Sendable {
         }
     }
 
-    /// - Returns: False when there was nothing to take away.
-    /// - Throws: `Problem` when somebody else's file is there, or it cannot be removed.
+    /// - Returns: False when there was nothing to remove.
+    /// - Throws: `Problem` when a foreign file is there, or it cannot be removed.
     func uninstall() throws(Problem) -> Bool {
         switch try state() {
         case .absent: return false

@@ -1,20 +1,20 @@
 import Glibc
 
-/// Where Wireshark looks for a user's own Lua files and capture programs. It depends on the version, so tshark
-/// is asked when there is one.
+/// Wireshark's folders for a user's own Lua files and capture programs. They depend on the version, so
+/// tshark is asked if it is installed.
 struct WiresharkFolders: Sendable, Equatable {
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
 
     var plugins: String
-    /// Several where nobody knows which version there is: a version looks into one of them.
+    /// Several where the version is unknown: each version looks into one of them.
     var extcap: [String]
 
     /// - Parameters:
     ///   - environment: The value of a variable; nil when unset.
-    ///   - listing: What `tshark -G folders` prints; nil or empty when there is none.
-    /// - Throws: `Problem` where neither tshark nor `$HOME` says where.
+    ///   - listing: The output of `tshark -G folders`; nil or empty when there is none.
+    /// - Throws: `Problem` where neither tshark nor `$HOME` gives a place.
     init(
         environment: (String) -> String? = WiresharkFolders.variable,
         listing: () -> String? = { CommandOutput.of("tshark -G folders 2>/dev/null") }
@@ -22,7 +22,8 @@ struct WiresharkFolders: Sendable, Equatable {
         let found = Self.parse(listing() ?? "")
         let configuration = found["Personal configuration"]
         if let plugins = found["Personal Lua Plugins"],
-            // Since 4.2 there is a folder for capture programs; before, it lay in that of the configuration.
+            // Since 4.2 there is a folder for capture programs; before, it was inside the configuration
+            // folder.
             let extcap = found["Personal Extcap path"] ?? configuration.map({ $0 + "/extcap" })
         {
             self.plugins = plugins

@@ -1,4 +1,4 @@
-// What each part of relayd takes of the configuration.
+// What each part of relayd takes from the configuration.
 
 import AccessoryLinks
 import ControlAPI
@@ -14,14 +14,14 @@ extension Config.Control {
 }
 
 extension Config {
-    /// The hub's share, as far as this machine lets it have it.
+    /// The hub's share, within the limits of this machine.
     var relay: RelayConfiguration {
         var relay = hub
         relay.maximumSurplus = OpenFiles.surplus(of: hub.maximumSurplus, apps: hub.maximumApps)
         return relay
     }
 
-    /// What the hub speaks.
+    /// The language the hub speaks.
     func language(
         of address: AccessoryAddress, _ settings: OpenXCSettings, _ tap: VehicleTap?
     ) -> @Sendable (Switchboard) -> any AccessoryLanguage {
@@ -45,7 +45,7 @@ extension Config {
         return openxc.listen + more
     }
 
-    /// Which pseudo-terminals clients may open; nil where there are no such clients.
+    /// The pseudo-terminals clients may open; nil if the accessory has no such clients.
     ///
     /// - Throws: `UnknownGroup`.
     func terminals(for address: AccessoryAddress) throws -> [TerminalPlace]? {

@@ -7,7 +7,7 @@ import SDLTraffic
 package import Traces
 
 // Everything a user can decide about relayd, with the built-in defaults. `Daemon` reads it and
-// hands each part the few values it needs; nobody else reads files or the environment.
+// hands each part the few values it needs; no other part reads files or the environment.
 
 /// What relayd does, as decided by defaults, file, environment and flags.
 ///
@@ -21,8 +21,8 @@ package struct Config: Sendable, Equatable {
     /// reaches the port can drive the head unit. 2776 is the port of the iOS Relay app.
     package var listen = [ListenAddress(host: "127.0.0.1", port: 2776)]
 
-    /// An RPC specification to use instead of the built-in one, an XML file such as
-    /// MOBILE_API.xml: for head units with a newer one, or RPCs of their maker's. Empty = built in.
+    /// An RPC specification to use instead of the built-in one, an XML file such as MOBILE_API.xml:
+    /// for head units with a newer one, or with RPCs of their manufacturer. Empty = built in.
     package var rpcSpec = ""
 
     /// Whether RPCs are compared with the specification. It costs less than writing the log line.
@@ -42,10 +42,10 @@ package struct Config: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether relayd may take part in the conversation: send, inject, and what else acts in the place of an
-    /// app or the head unit.
+    /// Whether relayd may take part in the conversation: send, inject, and anything else that acts in place
+    /// of an app or the head unit.
     package struct Drive: Sendable, Equatable {
-        /// Off: whoever attaches a relay to look must not be able to press a driver's buttons by mistake.
+        /// Off: somebody who attaches a relay only to watch must not press a driver's buttons by mistake.
         package var enabled = false
 
         package init() {}
@@ -70,20 +70,20 @@ package struct Config: Sendable, Equatable {
         package init() {}
     }
 
-    /// Bounds on the memory of what looks at the traffic.
+    /// Bounds on the memory used for observing the traffic.
     package struct Limits: Sendable, Equatable {
-        /// Bytes of one multi-frame message the log assembles: the largest images apps send
-        /// fit; anything above is relayed all the same, only not decoded.
+        /// Largest multi-frame message the log assembles, in bytes. The largest images apps send
+        /// fit; larger messages are relayed all the same, but not decoded.
         package var maximumMessage = 16 * 1024 * 1024
 
-        /// Bytes of the latest messages that are kept for relayctl: some ten thousand messages,
-        /// the last minutes of a busy bench. 0 keeps none.
+        /// Bytes of the latest messages kept for relayctl: some ten thousand messages, the last
+        /// minutes of a busy bench. 0 keeps none.
         package var ring = MessageRing.defaultMaximumBytes
 
         package init() {}
     }
 
-    /// What is written where.
+    /// What is logged, and where.
     package struct Log: Sendable, Equatable {
         package var format = Format.auto
 
@@ -93,7 +93,7 @@ package struct Config: Sendable, Equatable {
         package var destination = Destination.auto
         package var color = Color.auto
 
-        /// Whether the decoded RPC traffic is logged. It is what relayd is for, hence on.
+        /// Whether the decoded RPC traffic is logged. On, because that is what relayd is for.
         package var traffic = true
 
         /// Only traffic of these apps (name, app ID or #connection); empty = all.
@@ -121,7 +121,7 @@ package struct Config: Sendable, Equatable {
 
         /// Where lines go.
         package enum Destination: String, Sendable, CaseIterable {
-            /// To journald when systemd started relayd with its output there, else `terminal`.
+            /// To journald if systemd connected relayd's output to it, else `terminal`.
             case auto
             /// Traffic to standard output, relayd's own messages to standard error.
             case terminal
@@ -131,7 +131,7 @@ package struct Config: Sendable, Equatable {
 
         /// Whether lines are coloured.
         package enum Color: String, Sendable, CaseIterable {
-            /// On a terminal that can, unless NO_COLOR is set.
+            /// On a terminal that supports it, unless NO_COLOR is set.
             case auto
             case always
             case never
@@ -153,18 +153,18 @@ package struct Config: Sendable, Equatable {
         /// Where they are: an absolute path, or `auto`.
         package var directory = "auto"
 
-        /// Whether relayd records from its start to its end. Recordings hold everything apps and head
-        /// unit say, so nobody gets one without having asked.
+        /// Whether relayd records from its start to its end. Recordings hold everything apps and the
+        /// head unit say, so nobody gets one without asking.
         package var always = false
 
-        /// A file that has become so large is followed by the next one; 0 = one file. Tools read
-        /// a GiB at once.
+        /// A file of this size is followed by the next one; 0 = one file. Tools can read a GiB at
+        /// once.
         package var fileSize = 1 << 30
 
-        /// A file that is so old is followed by the next one; 0 = however old.
+        /// A file of this age is followed by the next one; 0 = no limit.
         package var fileTime = TimeAmount.zero
 
-        /// Files that are kept of one recording; 0 = all.
+        /// Number of files kept of one recording; 0 = all.
         package var files = 8
 
         package var streams = TraceStreams.all
@@ -174,38 +174,40 @@ package struct Config: Sendable, Equatable {
 
         package var whenBehind = RecordingPolicy.WhenBehind.wait
 
-        /// Bytes between the relay and the disk: a second of the fastest link there is.
+        /// Bytes buffered between the relay and the disk: one second of the fastest link there is.
         package var queue = 64 << 20
 
         /// Bytes of memory in which the latest traffic is kept; 0 = none. Off, because audio and video
-        /// are copied for it, a small computer has better use for the memory, and what is kept holds all
-        /// that apps and head unit say.
+        /// are copied for it, a small computer has better uses for the memory, and the traffic kept
+        /// includes everything apps and the head unit say.
         package var last = 0
 
-        /// What has it written into a file by itself.
+        /// Events at which that traffic is saved to a file automatically.
         package var saveOn: [SaveTrigger] = []
 
-        /// Below, a single large frame would push out everything else.
+        /// With less memory, a single large frame would push out everything else.
         package static let leastLast = 4 << 20
 
         package init() {}
     }
 
-    /// Pictures, sound and files, taken out of the traffic while it passes.
+    /// Pictures, sound and files, extracted from passing traffic.
     package struct Media: Sendable, Equatable {
-        /// What is written into files. Nothing by default: they hold all that apps show, play and hear.
+        /// What is saved to files. Nothing by default: the files hold everything apps show, play and
+        /// hear.
         package var save: [MediaKind] = []
 
         /// Where they are: an absolute path, or `auto`.
         package var directory = "auto"
 
-        /// Bytes of all files in the directory together; nothing is written beyond it, and nothing removed.
+        /// Total bytes of all files in the directory; at this limit writing stops, and nothing is removed.
         package var limit = 1 << 30
 
-        /// Files in the directory: what a folder still shows without pain.
+        /// Number of files in the directory: as many as a file manager still lists comfortably.
         package var files = 10_000
 
-        /// Bytes between the relay and the disk; beyond it media have gaps, and nobody waits.
+        /// Bytes buffered between the relay and the disk; beyond this media have gaps, and nobody
+        /// waits.
         package var queue = 32 << 20
 
         /// The TCP port of this machine where players get video; 0 = none, because every user of this machine
@@ -219,25 +221,25 @@ package struct Config: Sendable, Equatable {
     package struct Control: Sendable, Equatable {
         package var socket = SocketPath.auto
 
-        /// Permission bits of the socket: owner and group by default, because whoever may
-        /// write to it may command relayd.
+        /// Permission bits of the socket: owner and group by default, because anyone who may write
+        /// to it may command relayd.
         package var mode: UInt32 = 0o660
 
         /// Group that owns the socket, by name or number; empty = the daemon's own group.
         package var group = ""
 
-        /// Whether users whom the mode lets in although they are neither relayd's own, root, nor
-        /// of the socket's group may only look. With the default mode nobody else gets in.
+        /// Whether users who are admitted by the mode, but are not relayd's own user, root or in
+        /// the socket's group, may only look. With the default mode nobody else gets in.
         package var readOnlyForOthers = true
 
-        /// Connections at once; whoever comes then is answered 429. A dashboard and a few scripts
-        /// need under ten.
+        /// Simultaneous connections; further ones are answered 429. A dashboard and a few scripts
+        /// need fewer than ten.
         package var connections = 64
 
         /// Connections of one user: a dashboard or two and some scripts.
         package var connectionsPerPeer = 16
 
-        /// Streams of one user; the rest of its connections is for requests that end.
+        /// Streams of one user; its other connections are for requests that end.
         package var streamsPerPeer = 8
 
         package init() {}
@@ -254,27 +256,28 @@ package struct Config: Sendable, Equatable {
     /// The page for browsers, on a TCP port.
     package struct Dashboard: Sendable, Equatable {
         /// On by default: every user of this machine can reach the port, but looking needs the token,
-        /// which only those get who may use the control socket.
+        /// which is given only to those who may use the control socket.
         package var enabled = true
 
-        /// This machine only by default; on any other address looking needs the token.
+        /// This machine only by default; on any other address, looking needs the token.
         package var address = ListenAddress(host: "127.0.0.1", port: 2777)
 
         /// Whether looking needs the token even on this machine, whose other users would see VIN and
         /// positions.
         package var tokenToRead = true
 
-        /// A file with the token. relayd keeps one of its own by default, so that a page that is open and
-        /// Prometheus survive its restart; empty for a new token at each start.
+        /// A file with the token. By default relayd keeps its own, so that open pages and Prometheus
+        /// survive a restart of relayd; empty for a new token at each start.
         package var tokenFile = ownTokenFile
 
         /// Stands for the file that relayd makes (see `TokenFile`).
         package static let ownTokenFile = "auto"
 
-        /// Connections at once; whoever comes then is answered 429.
+        /// Simultaneous connections; further ones are answered 429.
         package var connections = 64
 
-        /// Connections of one address. All users of this machine have one, so its share is large.
+        /// Connections of one address. All users of this machine share one address, so its share is
+        /// large.
         package var connectionsPerPeer = 56
 
         /// Streams of one address. They do not end, so they leave half of the connections to others.

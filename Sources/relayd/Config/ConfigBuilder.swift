@@ -1,7 +1,7 @@
 import YAML
 
 /// Puts a configuration together: defaults, then the file, then environment and flags, collecting
-/// everything that is wrong on the way. `Config.load` and `Arguments.effectiveConfig` use it.
+/// all problems on the way. `Config.load` and `Arguments.effectiveConfig` use it.
 package struct ConfigBuilder {
     private let schema: ConfigSchema
     private var config = Config()
@@ -49,8 +49,8 @@ package struct ConfigBuilder {
         origins[path] = value.origin
     }
 
-    /// Sets one option from outside the file where others may be meant by the same words: the others as
-    /// well, unless the words are wrong.
+    /// Sets one option from outside the file, and the other options that the same words may refer to,
+    /// unless the words are wrong.
     mutating func set(_ path: String, and others: [String], to value: ConfigValue) {
         let before = problems.count
         set(path, to: value)
@@ -63,12 +63,12 @@ package struct ConfigBuilder {
         problems.append(problem)
     }
 
-    /// The configuration, or everything that is wrong with it.
+    /// The configuration, or all problems with it.
     package func finish() throws(ConfigErrors) -> Config {
         var problems = problems
         if problems.isEmpty {
             for (path, text) in ConfigSchema.contradictions(in: config, origins) {
-                // One of the two was set, or there would be no contradiction.
+                // One of the two options was set, or there would be no contradiction.
                 let others =
                     switch path {
                     case "dashboard.address": ["listen"]

@@ -22,8 +22,8 @@ package enum EnvironmentVariable: String, CaseIterable {
 }
 
 extension Config.Dashboard {
-    /// Whether somebody wants this very address. The file that is shipped names the built-in one as well,
-    /// so that it is no choice there.
+    /// Whether somebody chose this address. The shipped file also names the built-in address, so there it
+    /// does not count as a choice.
     ///
     /// - Parameter origin: where it was set last.
     package func isChosen(_ origin: ConfigOrigin?) -> Bool {
@@ -80,7 +80,7 @@ extension ConfigBuilder {
         }
     }
 
-    /// Who names an address wants it served; `off` is none.
+    /// Naming an address also switches the dashboard on; `off` switches it off.
     private mutating func setDashboard(_ text: String, from origin: ConfigOrigin) {
         let isOn = text != "off"
         set(
@@ -91,7 +91,7 @@ extension ConfigBuilder {
         }
     }
 
-    /// Where whoever uses the accessory connects, be they apps or clients of a vehicle interface.
+    /// Sets where users of the accessory connect: apps, or clients of a vehicle interface.
     private mutating func setListen(_ texts: [String], from origin: ConfigOrigin) {
         set("listen", and: ["openxc.listen"], to: Self.list(texts, from: origin))
     }

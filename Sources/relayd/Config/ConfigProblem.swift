@@ -1,5 +1,5 @@
-// What is said about a bad configuration. The readers and the walk make problems; `Relayd` prints
-// them, all at once, and exits.
+// The problems of a bad configuration. The readers and the walk create them; `Relayd` prints them
+// all at once and exits.
 
 import SDLProtocol
 
@@ -22,7 +22,7 @@ package enum ConfigOrigin: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// One thing that is wrong with the configuration: where, which option, and what to do.
+/// One problem with the configuration: where, which option, and what to do.
 package struct ConfigProblem: Sendable, Equatable, CustomStringConvertible {
     package var origin: ConfigOrigin
     /// The option, such as `apps.hold_timeout`; empty for a file as a whole.
@@ -38,11 +38,11 @@ package struct ConfigProblem: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// A value that is not what the option takes.
+    /// A value that the option does not accept.
     package static func mismatch(
         _ value: ConfigValue, _ path: String, expected: String, hint: String? = nil
     ) -> ConfigProblem {
-        // Hints repeat what was written, which may hold anything.
+        // Hints repeat what was written, which may contain any characters.
         let hint = hint.map { "; \(PrintableText.string($0))" } ?? ""
         return ConfigProblem(
             origin: value.origin, path: path,
@@ -50,12 +50,12 @@ package struct ConfigProblem: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong with a configuration, in the order it was written.
+/// All problems of a configuration, in the order it was written.
 package struct ConfigErrors: Error, Sendable, Equatable, CustomStringConvertible {
     package var problems: [ConfigProblem]
 
-    /// EX_CONFIG of sysexits.h. relayd's unit does not restart on it: the file will not get
-    /// better by trying again.
+    /// EX_CONFIG of sysexits.h. relayd's unit does not restart on it: trying again does not fix the
+    /// file.
     package static let exitCode: Int32 = 78
 
     /// One line per problem.

@@ -16,15 +16,15 @@ package struct ConfigOption {
     package let apply: (ConfigValue, inout Config, inout [ConfigProblem]) -> Void
     /// Its value as it would be written in the file.
     package let text: (Config) -> String
-    /// Its value as the control API has it.
+    /// Its value in the form of the control API.
     package let value: (Config) -> ConfigOptionValue
-    /// What it accepts.
+    /// The values it accepts.
     package let shape: ConfigShape
-    /// What its number counts.
+    /// The unit of its number.
     package let unit: ConfigUnit?
-    /// Whether two configurations agree on it.
+    /// Whether two configurations have the same value.
     package let isEqual: (Config, Config) -> Bool
-    /// Carries its value over.
+    /// Copies its value.
     package let copy: (_ from: Config, _ to: inout Config) -> Void
 
     init<Value: Equatable>(
@@ -54,7 +54,7 @@ package struct ConfigSchema {
     package let options: [ConfigOption]
 
     /// - Parameter validateAccessory: says what is wrong with an accessory's address, or `nil`.
-    ///   The transports know; the configuration does not know the transports.
+    ///   Only the transports know, and the configuration does not depend on them.
     package init(validateAccessory: @escaping (String) -> String? = { _ in nil }) {
         options =
             Self.connections(validateAccessory) + Self.apps + Self.sessions + Self.limits
@@ -66,7 +66,7 @@ package struct ConfigSchema {
         options.first { $0.path == path }
     }
 
-    /// Keys that may stand in the section at `prefix` ("" is the top of the file).
+    /// Keys allowed in the section at `prefix` ("" is the top of the file).
     package func keys(in prefix: String) -> [String] {
         let start = prefix.isEmpty ? "" : prefix + "."
         var keys: [String] = []
@@ -149,7 +149,7 @@ package struct ConfigSchema {
 
     private static var limits: [ConfigOption] {
         [
-            // Below 1488, the payload of protocol version 1, no app could even register.
+            // Below 1488, the payload size of protocol version 1, no app could even register.
             ConfigOption(
                 "limits.maximum_payload", \.hub.maximumPayloadBytes, .bytes(1488...16 << 20)),
             ConfigOption("limits.link_queue", \.hub.linkQueueBytes, .bytes(4 << 10...64 << 20)),
@@ -235,7 +235,7 @@ package struct ConfigSchema {
             ConfigOption("control.mode", \.control.mode, .fileMode),
             ConfigOption("control.group", \.control.group, .group),
             ConfigOption("control.read_only_for_others", \.control.readOnlyForOthers, .flag),
-            // Below 8, the four places kept for root would leave next to nothing.
+            // Below 8, the four places reserved for root would leave next to nothing.
             ConfigOption("control.connections", \.control.connections, .count(8...10_000)),
             ConfigOption(
                 "control.connections_per_peer", \.control.connectionsPerPeer, .count(1...10_000)),
@@ -332,7 +332,8 @@ package struct ConfigSchema {
         }
     }
 
-    /// What no option can tell alone: whether the sizes fit each other, and whether two want one port.
+    /// Problems that involve several options: sizes that do not fit each other, and two options that
+    /// want one port.
     ///
     /// - Parameter origins: where each option was set last.
     package static func contradictions(
@@ -342,7 +343,7 @@ package struct ConfigSchema {
             + endpoints(config.openxc)
     }
 
-    /// An endpoint where clients connect already.
+    /// Endpoints on a place where clients already connect.
     private static func endpoints(_ openxc: Config.OpenXC) -> [(path: String, text: String)] {
         let text = "is listed in openxc.endpoints and in openxc."
         let path = "openxc.endpoints"
@@ -380,7 +381,7 @@ package struct ConfigSchema {
         ]
     }
 
-    /// The dashboard on a port where apps connect. An address that nobody chose is not insisted on:
+    /// The dashboard on a port where apps connect. Only a chosen address is a problem: otherwise
     /// the dashboard finds another port by itself.
     private static func onePort(
         _ config: Config, _ origins: [String: ConfigOrigin]
@@ -400,7 +401,7 @@ package struct ConfigSchema {
 
     private static func sizes(in config: Config) -> [(path: String, text: String)] {
         let payload = config.hub.maximumPayloadBytes
-        // A frame is its payload and a header of 12 bytes.
+        // A frame is its payload plus a header of 12 bytes.
         let frame = payload + 12
         let atLeast = "limits.maximum_payload (\(Quantity.text(bytes: payload)))"
         var found: [(path: String, text: String)] = []

@@ -1,5 +1,5 @@
-/// What an option accepts, as data: for whoever describes the configuration instead of reading it,
-/// such as the JSON Schema in config/relayd.schema.json. Each `ConfigReader` has one.
+/// What an option accepts, as data: for code that describes the configuration instead of reading
+/// it, such as the JSON Schema in config/relayd.schema.json. Each `ConfigReader` has one.
 package indirect enum ConfigShape: Sendable, Equatable {
     case flag
     case count(ClosedRange<Int>)
@@ -8,26 +8,26 @@ package indirect enum ConfigShape: Sendable, Equatable {
     case duration(ClosedRange<Duration>)
     case choice([String])
     case text(TextForm)
-    /// - Parameter mayBeOne: an element may stand without a list around it.
+    /// - Parameter mayBeOne: a single element may be written without a list.
     case list(of: ConfigShape, mayBeEmpty: Bool, mayBeOne: Bool)
 
-    /// Text that is more than one of a few words.
+    /// The form of a free text.
     package enum TextForm: Sendable, CaseIterable {
         /// A head unit's address.
         case accessory
         /// `HOST:PORT`.
         case listenAddress
-        /// A range of addresses in CIDR.
+        /// A range of addresses in CIDR notation.
         case network
         /// An identifier of a CAN message, or a range of them.
         case identifiers
-        /// A place where clients of a vehicle interface connect, and what they hear there.
+        /// A place where clients of a vehicle interface connect, and what they receive there.
         case endpoint
-        /// A network, and what may be written to the vehicle from there.
+        /// A network, and what its clients may write to the vehicle.
         case vehicleWrites
-        /// An absolute path, or nothing.
+        /// An absolute path, or empty.
         case file
-        /// `auto`, an absolute path, or nothing.
+        /// `auto`, an absolute path, or empty.
         case fileOrAuto
         /// Any text but the empty one.
         case name
@@ -35,7 +35,7 @@ package indirect enum ConfigShape: Sendable, Equatable {
         case filter
         /// An RPC's name, with or without a leading "!".
         case functionName
-        /// What has the flight recorder write a file.
+        /// An event that makes the flight recorder write a file.
         case saveTrigger
         /// A group's name or number.
         case group

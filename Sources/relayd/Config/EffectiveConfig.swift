@@ -1,15 +1,15 @@
 package import ControlAPI
 import NIOCore
 
-// A configuration with the place each value is from, and how both are shown. Made by `Arguments`,
-// told by the control API.
+// A configuration with the origin of each value, and how both are shown. Made by `Arguments`,
+// reported by the control API.
 
-/// What relayd runs with.
+/// The configuration relayd runs with.
 package struct EffectiveConfig: Sendable {
     package var config: Config
-    /// Where each option that was set was set last.
+    /// The last origin of each option that was set.
     package var origins: [String: ConfigOrigin]
-    /// The file that was read, with its whole path, if there was one.
+    /// The absolute path of the file that was read, if any.
     package var file: String?
 
     package init(
@@ -36,7 +36,7 @@ package struct EffectiveConfig: Sendable {
 }
 
 extension EffectiveConfig {
-    /// What is good as such, and will not do on this machine; a line each.
+    /// Valid values that will not work on this machine; one line each.
     package var warnings: [String] {
         [("control.group", config.control.group), ("openxc.pty_group", config.openxc.ptyGroup)]
             .compactMap { path, group in
@@ -66,7 +66,7 @@ extension ConfigOrigin {
 }
 
 extension ConfigOption {
-    /// A value as the control API has it. What is no boolean, number or list is text.
+    /// A value in the form of the control API: a boolean, a number, a list, or else text.
     static func value(_ value: Any, of path: String) -> ConfigOptionValue {
         switch value {
         case let flag as Bool: .flag(flag)
@@ -79,7 +79,7 @@ extension ConfigOption {
 
     static func text(_ value: Any, of path: String) -> String {
         switch value {
-        // The one number that is written in octal.
+        // The only number written in octal.
         case let mode as UInt32: "0" + String(mode, radix: 8)
         case let time as TimeAmount: Quantity.text(Duration(time))
         case let path as Config.Control.SocketPath:

@@ -4,8 +4,8 @@ package import RelayCore
 // How users write the addresses of `listen`, in file, environment and flags alike.
 
 extension ListenAddress {
-    /// Whether two sockets cannot have these addresses at once, as far as that shows without asking who a
-    /// host is.
+    /// Whether two sockets cannot have these addresses at once, as far as that can be told without
+    /// resolving hosts.
     package func overlaps(_ other: ListenAddress) -> Bool {
         guard port == other.port, port != 0 else { return false }
         let (one, two) = (Self.number(of: host), Self.number(of: other.host))
@@ -15,7 +15,7 @@ extension ListenAddress {
 
     /// Whether only users of this machine can reach the host.
     package static func isLoopback(_ host: String) -> Bool {
-        // The name may have another address in /etc/hosts; then it is somebody's wish.
+        // The name may have another address in /etc/hosts; then somebody wanted that.
         host == "localhost" || host == "::1" || host.hasPrefix("127.") && isAddress(host)
     }
 
@@ -27,7 +27,7 @@ extension ListenAddress {
         host == "localhost" ? "127.0.0.1" : host
     }
 
-    /// What is wrong with a text that is no address, with what to write instead.
+    /// What is wrong with a text that is not an address, and what to write instead.
     package struct Malformed: Error, Equatable {
         package var expected: String
         package var hint: String?
@@ -35,7 +35,7 @@ extension ListenAddress {
 
     /// Reads `HOST:PORT` or `[IPv6]:PORT`.
     ///
-    /// - Parameter usualPort: the one that is proposed where there is none.
+    /// - Parameter usualPort: the port to suggest when the text has none.
     package init(parsing text: String, usualPort: Int = 2776) throws(Malformed) {
         let (host, portText) = try Self.split(text, usualPort)
         guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(portText),

@@ -1,5 +1,5 @@
-// Advice in relayd's own log: a line with the code under a name of its own, so that
-// `journalctl ADVICE_CODE=request_in_none` finds it.
+// Advice in relayd's own log: a line with the code in a field of its own, so that `journalctl
+// ADVICE_CODE=request_in_none` finds it.
 
 import Logging
 import RelayCore
@@ -7,8 +7,8 @@ import SDLAdvice
 import SDLTraffic
 import Synchronization
 
-/// Writes advice behind the messages it is about: the advisor knows first, so what it says waits here until
-/// the traffic log has written the batch. The last of the consumers.
+/// Writes advice after the messages it is about: the advisor sees them first, so its advice waits here
+/// until the traffic log has written the batch. The last of the consumers.
 final class AdviceLog: TrafficConsumer {
     private let logger: Logger
     private let waiting = Mutex<[Advice]>([])
@@ -31,7 +31,7 @@ final class AdviceLog: TrafficConsumer {
 }
 
 extension Logger {
-    /// Writes a piece of advice as one warning, or, when nothing is broken, as information.
+    /// Writes a piece of advice as one warning or, if nothing is broken, as information.
     func log(_ advice: Advice) {
         var metadata: Logger.Metadata = [
             LogRecord.adviceCode: "\(advice.code.rawValue)", "entry": "\(advice.entry)",

@@ -4,7 +4,7 @@ internal import Glibc
 package import Logging
 internal import NIOCore
 
-// journald's side of the log: severities, entries, and whether journald is where we write.
+// journald's side of the log: severities, entries, and whether we write to journald.
 
 /// The severities of syslog(3), which journald uses too.
 package enum SyslogPriority: Int, Sendable, Comparable {
@@ -23,7 +23,7 @@ package enum SyslogPriority: Int, Sendable, Comparable {
             }
     }
 
-    /// More severe is smaller, as the numbers are.
+    /// More severe is smaller, as in the numbers.
     package static func < (a: SyslogPriority, b: SyslogPriority) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -40,8 +40,8 @@ package struct JournalEntry: Sendable, Equatable {
 
     /// The journal's name for one of our keys: `hmi-level` → `RELAYD_HMI_LEVEL`.
     ///
-    /// journald takes capitals, digits and underscores, at most 64 of them, and drops fields
-    /// with other names; the prefix also keeps us clear of the names it uses itself.
+    /// journald accepts capitals, digits and underscores, at most 64 of them, and drops fields with
+    /// other names; the prefix also avoids the names journald uses itself.
     package static func fieldName(_ key: String) -> String {
         var name = "RELAYD_"
         for byte in key.utf8.prefix(64 - 7) {
@@ -58,8 +58,8 @@ package struct JournalEntry: Sendable, Equatable {
 package enum Journal {
     /// Whether this descriptor is the stream systemd connected to journald.
     ///
-    /// JOURNAL_STREAM holds the device and inode of that stream; it is inherited by processes
-    /// whose output was redirected since, so the descriptor itself has to be compared
+    /// JOURNAL_STREAM holds the device and inode of that stream; it is also inherited by processes
+    /// whose output has been redirected, so the descriptor itself has to be compared
     /// (systemd.exec(5), "$JOURNAL_STREAM").
     package static func isStream(_ descriptor: Int32, environment: [String: String]) -> Bool {
         guard let stream = environment["JOURNAL_STREAM"] else { return false }
@@ -68,18 +68,18 @@ package enum Journal {
         return stream == "\(device):\(inode)"
     }
 
-    /// Whether journald is there at all; `sd_journal_sendv` drops entries silently when not.
+    /// Whether journald is running at all; if not, `sd_journal_sendv` drops entries silently.
     package static var isAvailable: Bool { access(socketPath, W_OK) == 0 }
 
-    /// Where journald takes entries (sd_journal_sendv(3) has no other).
+    /// The socket on which journald accepts entries (sd_journal_sendv(3) uses no other).
     package static let socketPath = "/run/systemd/journal/socket"
 
     /// Whether the next `send` would not block: journald's queue has room. Never blocks itself.
     ///
-    /// The socket that libsystemd sends through is its own, so another one is asked: a datagram socket
-    /// of the Unix family is writable when the queue of the one it is connected to is not full.
+    /// libsystemd's own socket is not accessible, so another one is tested: a Unix datagram socket is
+    /// writable if the queue of its peer is not full.
     package static func wouldTake(at path: String = socketPath) -> Bool {
-        // What cannot be reached does not block either.
+        // An unreachable journald does not block either.
         guard let address = try? SocketAddress(unixDomainSocketPath: path) else { return true }
         let kind = SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let descriptor = socket(AF_UNIX, CInt(kind), 0)
@@ -93,7 +93,7 @@ package enum Journal {
         return poll(&question, 1, 0) != 0
     }
 
-    /// Sends one entry; `false` when journald did not take it. May block while journald is busy.
+    /// Sends one entry; `false` if journald did not accept it. May block while journald is busy.
     package static func send(_ entry: JournalEntry) -> Bool {
         var bytes: [UInt8] = []
         var lengths: [Int] = []

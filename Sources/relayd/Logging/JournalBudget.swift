@@ -1,32 +1,32 @@
-/// Keeps relayd below the rate at which journald drops what a service writes. A value; `LineWriter`
+/// Keeps relayd below the rate at which journald drops entries of a service. A value; `LineWriter`
 /// asks it for each entry.
 ///
-/// journald takes 10,000 entries in 30 s from one service (journald.conf(5), "RateLimitBurst") and
-/// drops the rest without looking at it: warnings, too. The windows here are shorter, because
-/// nobody knows when journald's begins: any 30 s touch at most seven of them, 7 × 1400 = 9800.
+/// journald accepts 10,000 entries in 30 s from one service (journald.conf(5), "RateLimitBurst")
+/// and drops the rest whatever it is, even warnings. The windows here are shorter, because the
+/// start of journald's is unknown: any 30 s touch at most seven of them, 7 × 1400 = 9800.
 ///
 /// `LogRateLimitBurst=` in the unit would not replace it: with a larger limit, journald still drops warnings with
-/// the rest, and with none, a flood of traffic pushes older entries of all services out of the journal.
+/// the rest; without a limit, a flood of traffic pushes older entries of all services out of the journal.
 package struct JournalBudget: Sendable {
     package static let window = Duration.seconds(5)
     package static let entriesPerWindow = 1400
-    /// Of these, entries that only warnings and errors may use.
+    /// The part of these that only warnings and errors may use.
     package static let reserve = 100
 
-    /// What becomes of an entry.
+    /// What happens to an entry.
     package enum Verdict: Sendable, Equatable {
         case write
-        /// The first that is left out in this window.
+        /// The first entry left out in this window.
         case startLeavingOut
         case leaveOut
-        /// Written, and the first after so many were left out.
+        /// Written, the first after this many were left out.
         case writeAfter(leftOut: Int)
     }
 
     private var windowEnd: ContinuousClock.Instant?
     private var used = 0
     private var leftOut = 0
-    /// Whether it was said that entries are left out.
+    /// Whether leaving out entries has been announced.
     private var isAnnounced = false
 
     package init() {}
@@ -45,7 +45,7 @@ package struct JournalBudget: Sendable {
             return isAnnounced ? .leaveOut : .startLeavingOut
         }
         used += 1
-        // While ordinary entries are left out, warnings pass and the count goes on.
+        // While ordinary entries are left out, warnings pass and counting continues.
         guard isAnnounced, used <= Self.entriesPerWindow - Self.reserve else { return .write }
         defer { (leftOut, isAnnounced) = (0, false) }
         return .writeAfter(leftOut: leftOut)

@@ -1,4 +1,4 @@
-// Decoded traffic on its way out: the traffic log's lines, written by a `LineWriter`.
+// Output of decoded traffic: the traffic log's lines, written by a `LineWriter`.
 
 import SDLTraffic
 

@@ -5,19 +5,18 @@ internal import RelayCore
 internal import SDLTraffic
 internal import Synchronization
 
-/// A sink for lines that never blocks who writes to it, on any thread and at any rate: lines queue
-/// up in bounded memory, and a thread of its own writes them out, everything that is waiting at
-/// once.
+/// A sink for lines that never blocks its callers, on any thread and at any rate: lines queue up in
+/// bounded memory, and a separate thread writes out everything that is waiting at once.
 ///
-/// When the reader is slow, lines are missed, counted, and the gap is marked in the output. When
-/// the reader is gone, everything is missed and counted, and relayd goes on.
+/// If the reader is slow, lines are dropped and counted, and the gap is marked in the output. If
+/// the reader is gone, all lines are dropped and counted, and relayd continues.
 package final class LineWriter: Sendable {
     /// Where lines go.
     package enum Destination: Sendable {
-        /// A descriptor the process keeps open, as a rule 1 or 2.
+        /// A descriptor the process keeps open, usually 1 or 2.
         case descriptor(Int32)
-        /// Entries of a journal: `send` says whether the entry was taken, and may block; `wouldTake`
-        /// whether it would not.
+        /// Entries of a journal. `send` returns whether the entry was accepted, and may block;
+        /// `wouldTake` returns whether it would not block.
         case journal(
             send: @Sendable (JournalEntry) -> Bool, wouldTake: @Sendable () -> Bool = { true })
 
@@ -27,7 +26,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// How many lines went which way.
+    /// How many lines were written and how many were missed.
     package struct Counters: Sendable, Equatable {
         package var written = 0
         package var missed = 0
@@ -36,19 +35,19 @@ package final class LineWriter: Sendable {
     /// Bytes that may wait for a slow reader: some seconds of a busy link's traffic.
     package static let defaultQueueLimit = 4 * 1024 * 1024
 
-    /// Bytes beyond the limit that are kept for warnings and errors, so that a flood of traffic
+    /// Bytes beyond the limit that are reserved for warnings and errors, so that a flood of traffic
     /// cannot hide the line that explains it.
     private static let reserve = 64 * 1024
 
-    /// Bytes that are written at a time: what a pipe takes as one (pipe(7), PIPE_BUF). A blocked write
-    /// says nothing of what was taken meanwhile, so that a reader has taken something when as much has
-    /// gone: a serial console with 115,200 bits per second takes almost three of them each second.
+    /// Bytes written at a time: what a pipe takes atomically (pipe(7), PIPE_BUF). A blocked write does
+    /// not tell how much was taken meanwhile, so progress shows only once this much is gone: a serial
+    /// console at 115,200 bits per second takes almost three of these each second.
     private static let writeSize = 4096
 
-    /// Bytes of an emptied queue that are kept for the next lines; larger ones are given back.
+    /// Bytes of an emptied queue that are kept for the next lines; larger buffers are freed.
     private static let keptCapacity = 64 * 1024
 
-    /// What the bookkeeping of one journal field costs, roughly, on top of its text.
+    /// Rough overhead in bytes of one journal field, on top of its text.
     private static let fieldOverhead = 64
 
     package let isJournal: Bool
@@ -65,7 +64,7 @@ package final class LineWriter: Sendable {
         /// How many lines `bytes` holds.
         var lines = 0
         var entries: [JournalEntry] = []
-        /// Fields every entry of the journal has.
+        /// Fields added to every journal entry.
         var marks: [String: String] = [:]
         var budget = JournalBudget()
         /// Bytes waiting here, and bytes being written now.
@@ -90,7 +89,7 @@ package final class LineWriter: Sendable {
 
     /// - Parameters:
     ///   - queueLimit: bytes that may wait for a slow reader.
-    ///   - missedNotice: the line that marks a gap of so many lines.
+    ///   - missedNotice: the line that marks a gap of that many lines.
     ///   - now: the clock of the journal's budget.
     package init(
         _ destination: Destination, queueLimit: Int = LineWriter.defaultQueueLimit,
@@ -173,14 +172,14 @@ package final class LineWriter: Sendable {
         if startDraining { thread.async { self.drain() } }
     }
 
-    /// Fields that every entry of a journal gets from here on.
+    /// Sets the fields that every journal entry gets from here on.
     package func mark(_ fields: [String: String]) {
         state.withLock { $0.marks = fields }
     }
 
-    /// Counts one more entry for journald, and says so in the journal where entries are left out.
+    /// Counts one more entry for journald, and notes in the journal where entries are left out.
     ///
-    /// - Returns: Whether journald gets it.
+    /// - Returns: Whether journald gets the entry.
     private func spendBudget(on priority: SyslogPriority, _ state: inout State) -> Bool {
         switch state.budget.take(priority, at: now()) {
         case .write:
@@ -206,7 +205,7 @@ package final class LineWriter: Sendable {
             JournalEntry(message: text, priority: .notice, fields: state.marks))
     }
 
-    /// Accounts for one more line, or for one more that is missed.
+    /// Counts one more line, or one more missed line.
     private func makeRoom(
         for size: Int, priority: SyslogPriority, in state: inout State
     ) -> Bool {
@@ -264,7 +263,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Exchanges what is waiting for the batch just written; `false` when nothing is.
+    /// Swaps the batch just written for the waiting lines; `false` if there are none.
     private func next(_ batch: inout Batch) -> Bool {
         if batch.bytes.capacity > Self.keptCapacity { batch.bytes = [] }
         batch.bytes.removeAll(keepingCapacity: true)
@@ -285,7 +284,7 @@ package final class LineWriter: Sendable {
         state.withLock { $0.takes &+= 1 }
     }
 
-    /// Sends one entry after the other; returns how many were taken.
+    /// Sends one entry after the other; returns how many were accepted.
     private func write(_ batch: Batch, by send: @Sendable (JournalEntry) -> Bool) -> Int {
         batch.entries.count { entry in
             defer { readerHasTaken() }
@@ -312,7 +311,7 @@ package final class LineWriter: Sendable {
             case EINTR:
                 continue
             case EAGAIN:
-                // Somebody else made the descriptor non-blocking: it may be shared with them.
+                // Another process made the descriptor non-blocking: it may be shared.
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&waiting, 1, -1)
             case ENOSPC, EDQUOT:
@@ -333,9 +332,9 @@ package final class LineWriter: Sendable {
     // MARK: Ending
 
     /// Waits until everything queued so far is written, but not for a reader that takes nothing for
-    /// `interval`, and for nobody longer than `EndPatience.looks` times as long.
+    /// `interval`, and never longer than `EndPatience.looks` times that.
     ///
-    /// - Parameter loop: keeps the time.
+    /// - Parameter loop: runs the timer.
     package func flush(
         within interval: Duration = EndPatience.interval,
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
@@ -377,7 +376,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// One call of `flush` that waits.
+    /// A waiting call of `flush`.
     private final class Wait: Sendable {
         private struct State {
             var continuation: CheckedContinuation<Void, Never>?
@@ -393,7 +392,7 @@ package final class LineWriter: Sendable {
         /// - Parameters:
         ///   - takes: How often the reader has taken something.
         ///   - wouldTake: Whether it would take more now.
-        /// - Returns: Whether to wait until the next look.
+        /// - Returns: Whether to wait until the next check.
         func spendLook(takes: Int, wouldTake: Bool) -> Bool {
             state.withLock { state in
                 defer { state.takes = takes }
@@ -401,7 +400,7 @@ package final class LineWriter: Sendable {
             }
         }
 
-        /// Lets the caller go on. Only the first call counts.
+        /// Resumes the caller. Only the first call counts.
         func end() {
             state.withLock { $0.continuation.take() }?.resume()
         }

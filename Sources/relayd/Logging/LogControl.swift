@@ -5,9 +5,9 @@ import SDLProtocol
 package import SDLTraffic
 import Synchronization
 
-/// What is logged, changed while relayd runs: the log's level, and the traffic log with its switch
-/// and filters. Made by `Daemon`, changed by the control API and by a reload; a consumer of decoded
-/// traffic.
+/// What is logged, changeable while relayd runs: the log's level, and the traffic log with its
+/// switch and filters. Created by `Daemon`, changed by the control API and by a reload; a consumer
+/// of decoded traffic.
 package final class LogControl: TrafficConsumer {
     private struct State {
         var isOn: Bool
@@ -54,7 +54,7 @@ package final class LogControl: TrafficConsumer {
         await log.consume(entries)
     }
 
-    /// What is logged now, everything filled in.
+    /// The current settings, with all members set.
     package var settings: LogSettings {
         let now = state.withLock { $0 }
         return LogSettings(
@@ -62,10 +62,10 @@ package final class LogControl: TrafficConsumer {
             apps: now.apps, functions: now.functions, services: now.services)
     }
 
-    /// Changes what `wanted` names, from the next message on.
+    /// Changes the settings present in `wanted`, from the next message on.
     ///
-    /// - Returns: What is logged now.
-    /// - Throws: `APIError` when a value is not understood; nothing is changed then.
+    /// - Returns: The current settings.
+    /// - Throws: `APIError` if a value is invalid; then nothing is changed.
     package func change(_ wanted: LogSettings) async throws -> LogSettings {
         if let schema = wanted.schema, schema != 1 {
             throw APIError(.badRequest, "schema is \(schema); expected 1, or leave it out")
@@ -85,8 +85,8 @@ package final class LogControl: TrafficConsumer {
         return settings
     }
 
-    /// Takes over what a changed configuration says; what it leaves as it was stays as it was
-    /// switched meanwhile.
+    /// Applies the settings that changed in the configuration; the others keep what was set
+    /// meanwhile.
     func change(_ plan: ReloadPlan) async throws {
         let log = plan.config.log
         func value<Value>(_ option: String, _ value: Value) -> Value? {

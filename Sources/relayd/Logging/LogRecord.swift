@@ -3,12 +3,12 @@ package import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// One of relayd's own messages, and its three spellings: a line for people, a line of JSON, fields
-/// for journald. Pure functions; `WriterLogHandler` calls them.
+/// One of relayd's own messages, and its three forms: a line for people, a line of JSON, fields for
+/// journald. Pure functions; `WriterLogHandler` calls them.
 package struct LogRecord: Sendable {
     package var time: WallTime
     package var level: Logger.Level
-    /// The part of relayd that speaks: the logger's label.
+    /// The part of relayd that logs: the logger's label.
     package var label: String
     package var message: String
     package var metadata: Logger.Metadata = [:]
@@ -16,14 +16,15 @@ package struct LogRecord: Sendable {
     package var line: UInt = 0
     package var function = ""
 
-    /// A key that is a journal field's name already: people search for it.
+    /// A key that is already the name of a journal field: people search for it.
     static let adviceCode = "ADVICE_CODE"
-    /// What advice says, and what is to be done: the message has both, programs get them apart.
+    /// The statement of the advice and its remedy: the message has both, programs get them
+    /// separately.
     static let adviceSentence = "ADVICE_SENTENCE"
     static let adviceRemedy = "ADVICE_REMEDY"
-    /// The name of the app that advice is about; its message begins with it.
+    /// The name of the app that advice is about; the message begins with it.
     static let appName = "app_name"
-    /// What is not shown behind the message, because it is in it.
+    /// Metadata not shown after the message, because the message contains it.
     private static let saidInMessage: Set = [adviceSentence, adviceRemedy, appName]
 
     /// Message and metadata on one line: `link: opened (accessory=sim: link=1)`.
@@ -52,7 +53,7 @@ package struct LogRecord: Sendable {
             "\u{1B}[2m\(time.clock)\u{1B}[0m \u{1B}[\(code)m\(level.rawValue)\u{1B}[0m \(sentence)"
     }
 
-    /// A line for machines: one JSON object. What a line of traffic has, too, has the same name here, and
+    /// A line for machines: one JSON object. Members that traffic lines also have use the same names, and
     /// advice is the API's `AdviceNote`; the rest of the metadata is an object of its own.
     package var json: String {
         var metadata = metadata
@@ -62,7 +63,7 @@ package struct LogRecord: Sendable {
         let message = sentence.map { "\($0)" } ?? message
         var text = #"{"time":"\#(time.rfc3339)","kind":"\#(code == nil ? "log" : "advice")""#
         text += #","priority":"\#(level.priority)","level":"\#(level.rawValue)""#
-        // Without an app the value may be a dash.
+        // If there is no app, the value may be a dash.
         if let app = metadata["app"], "\(app)".hasPrefix("#") {
             text += #","app":\#(PrintableText.jsonString("\(app)"))"#
             metadata["app"] = nil
@@ -91,21 +92,21 @@ package struct LogRecord: Sendable {
         return text + "}"
     }
 
-    /// Takes a whole number out of the metadata, as a member; empty where there is none.
+    /// Removes a whole number from the metadata and returns it as a member; empty if there is none.
     private static func number(_ key: String, _ metadata: inout Logger.Metadata) -> String {
         guard let number = metadata[key].flatMap({ UInt64("\($0)") }) else { return "" }
         metadata[key] = nil
         return #","\#(key)":\#(number)"#
     }
 
-    /// Values that relayd's messages have in common with lines of traffic, and the name they have
-    /// there: one search finds both.
+    /// Values that relayd's messages share with traffic lines, and their names there: one search
+    /// finds both.
     private static let sharedFields = [
         adviceCode: adviceCode, adviceSentence: adviceSentence, adviceRemedy: adviceRemedy,
         appName: "SDL_APP", "app": "SDL_CONNECTION", "session": "SDL_SESSION",
     ]
 
-    /// What journald stores beside the message: every value under a name of its own.
+    /// The fields journald stores besides the message: every value in a field of its own.
     package var journalFields: [String: String] {
         var fields = ["RELAYD_LOGGER": label]
         for (key, value) in metadata {
@@ -122,7 +123,7 @@ package struct LogRecord: Sendable {
 }
 
 extension Logger.Level {
-    /// The word that a line of traffic has for it.
+    /// The word used in traffic lines.
     fileprivate var priority: String {
         switch self {
         case .trace, .debug: "debug"

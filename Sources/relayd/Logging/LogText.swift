@@ -1,10 +1,10 @@
 package import Logging
 import SDLProtocol
 
-/// Text that is safe in a log line: names come from apps and head units, and may hold anything.
+/// Makes text safe for a log line: names come from apps and head units, and may contain anything.
 package enum LogText {
-    /// The text on one line, what is invisible made visible (see `VisibleScalars`): what a peer
-    /// sent can neither forge a log line nor command the terminal.
+    /// The text on one line, with invisible characters made visible (see `VisibleScalars`): text
+    /// from a peer can neither forge a log line nor control the terminal.
     package static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: mayBeInvisible) else { return text }
         var safe = ""

@@ -1,8 +1,8 @@
 package import Logging
 import Synchronization
 
-/// The severity from which relayd's own messages are written: one for the whole process, changed
-/// while it runs. `WriterLogHandler` looks at it for every message.
+/// The severity from which relayd's own messages are written: one for the whole process, changeable
+/// while it runs. `WriterLogHandler` checks it for every message.
 package final class LogThreshold: Sendable {
     /// Index in `Logger.Level.allCases`, which goes from trace to critical.
     private let index: Atomic<Int>

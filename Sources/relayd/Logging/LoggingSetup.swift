@@ -2,8 +2,8 @@ import CShims
 import Glibc
 internal import Logging
 
-// Chooses where log lines go and how they look, once at start. `Daemon` calls `bootstrap` before
-// it makes the first `Logger`, and `flush` last of all.
+// Chooses where log lines go and how they look, once at start. `Daemon` calls `bootstrap` before it
+// creates the first `Logger`, and `flush` last of all.
 
 /// The process's two streams of log lines.
 package struct LogOutputs: Sendable {
@@ -11,10 +11,10 @@ package struct LogOutputs: Sendable {
     package let messages: LineWriter
     /// Decoded traffic: standard output, or journald.
     package let traffic: LineWriter
-    /// How relayd's own messages are spelt.
+    /// The format of relayd's own messages.
     package let messageFormat: WriterLogHandler.Format
     package let trafficFormat: WriterLogHandler.Format
-    /// From which severity up relayd's own messages are written.
+    /// The severity from which relayd's own messages are written.
     package let threshold: LogThreshold
 
     /// Lines of either stream that could not be written.
@@ -23,13 +23,13 @@ package struct LogOutputs: Sendable {
     }
 
     /// Names the accessory in the field LINK of every entry of the journal: with several relayds on
-    /// one machine, and several machines in one journal, it tells whose bench spoke.
+    /// one machine, and several machines in one journal, it shows which bench an entry is from.
     package func mark(accessory: String) {
         for writer in [messages, traffic] { writer.mark(["LINK": LogText.oneLine(accessory)]) }
     }
 
-    /// Columns of the terminal on which somebody has started relayd to read its messages; nil where nobody
-    /// has: in a journal, a file or a pipe, and where they are JSON or only warnings.
+    /// Columns of the terminal on which a person reads relayd's messages. Nil if they go to a journal, a
+    /// file or a pipe, or are JSON or only warnings.
     var screenColumns: Int? {
         guard case .text = messageFormat, !messages.isJournal, threshold.level <= .notice else {
             return nil
@@ -42,13 +42,13 @@ package struct LogOutputs: Sendable {
         if case .text(let color) = messageFormat { color } else { false }
     }
 
-    /// Writes lines as they are among relayd's own messages.
+    /// Writes lines unchanged among relayd's own messages.
     func show(_ lines: [String]) {
         // In one piece, so that no line of traffic comes between them.
         messages.write(batch: lines.map { (Array($0.utf8), .info) })
     }
 
-    /// Writes out what is still waiting, as long as `EndPatience` allows.
+    /// Writes out all waiting lines, as long as `EndPatience` allows.
     package func flush() async {
         async let written: Void = traffic.flush()
         if messages !== traffic { await messages.flush() }
@@ -58,7 +58,7 @@ package struct LogOutputs: Sendable {
 
 /// Sets up logging from the configuration.
 package enum LoggingSetup {
-    /// Makes the outputs and installs the back end of swift-log; once per process.
+    /// Creates the outputs and installs the back end of swift-log; once per process.
     package static func bootstrap(
         _ config: Config.Log, environment: [String: String]
     ) -> LogOutputs {
@@ -78,7 +78,7 @@ package enum LoggingSetup {
         return outputs
     }
 
-    /// The outputs alone. The descriptors are parameters for the tests.
+    /// Only creates the outputs. The descriptors are parameters for the tests.
     package static func outputs(
         for config: Config.Log, environment: [String: String],
         standardOutput: Int32 = STDOUT_FILENO, standardError: Int32 = STDERR_FILENO,
@@ -105,7 +105,7 @@ package enum LoggingSetup {
         }
 
         let traffic = writer(standardOutput)
-        // One writer where both streams end in the same place: it keeps the lines in order.
+        // One writer if both streams end in the same place: it keeps the lines in order.
         let shared =
             isSameFile(standardOutput, standardError)
             || (traffic.isJournal && config.destination == .journald)

@@ -1,10 +1,10 @@
 package import Logging
 
-/// relayd's back end of swift-log: spells messages as configured and hands them to the writer.
+/// relayd's back end of swift-log: formats messages as configured and passes them to the writer.
 /// Every `Logger` of the process has one; all write to the same `LineWriter`, so that logging never
 /// blocks an event loop.
 package struct WriterLogHandler: LogHandler {
-    /// How a message is spelt.
+    /// The format of a message.
     package enum Format: Sendable, Equatable {
         case text(color: Bool)
         case json
@@ -12,14 +12,14 @@ package struct WriterLogHandler: LogHandler {
 
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
-    /// Of this logger alone, where somebody has set one.
+    /// The level of this logger alone, if one was set.
     private var ownLevel: Logger.Level?
     private let threshold: LogThreshold
     private let label: String
     private let format: Format
     private let writer: LineWriter
 
-    /// - Parameter threshold: Shared with all others, so that it can be changed for all.
+    /// - Parameter threshold: Shared with all other handlers, so that it can be changed for all.
     package init(label: String, format: Format, threshold: LogThreshold, writer: LineWriter) {
         self.label = label
         self.format = format
@@ -51,7 +51,7 @@ package struct WriterLogHandler: LogHandler {
         let line =
             switch format {
             case .json: record.json
-            // journald has time and level itself.
+            // journald records time and level itself.
             case .text where writer.isJournal: record.sentence
             case .text(let color): record.text(color: color)
             }

@@ -3,17 +3,17 @@ import Glibc
 import Media
 import NIOCore
 
-/// The folder that takes media while they pass. It never holds more than it may, and nothing that is there
-/// is overwritten or removed, because somebody may still need it. Its calls block.
+/// The folder for media taken from passing traffic. It never exceeds its limits, and existing files are
+/// never overwritten or removed, because somebody may still need them. Its calls block.
 struct MediaFolder {
     let path: String
     private let maximumBytes: Int
     private let maximumFiles: Int
-    /// Of all files that are there, of whoever wrote them, as far as is known.
+    /// Total of all files in the folder, whoever wrote them, as far as known.
     private(set) var bytes = 0
     private(set) var files = 0
 
-    /// Names that are tried for one file. A name begins with its time, so that few are taken.
+    /// Number of names tried for one file. A name begins with its time, so few are taken.
     private static let maximumNumber = 100
 
     init(_ path: String, bytes: Int, files: Int) {
@@ -22,7 +22,7 @@ struct MediaFolder {
         maximumFiles = files
     }
 
-    /// Counts what is there; who removes files makes room.
+    /// Counts the existing files, so that removing files makes room.
     mutating func survey() {
         (bytes, files) = (0, 0)
         guard let directory = opendir(path) else { return }
@@ -41,12 +41,12 @@ struct MediaFolder {
         }
     }
 
-    /// Opens a new file, for relayd's user alone.
+    /// Opens a new file, accessible only to relayd's user.
     ///
     /// - Parameters:
-    ///   - name: A safe one.
-    ///   - time: RFC 3339 in UTC, for the front of the name.
-    /// - Throws: `MediaFailure`, also when the folder is full.
+    ///   - name: A safe file name.
+    ///   - time: RFC 3339 in UTC, for the beginning of the name.
+    /// - Throws: `MediaFailure`, also if the folder is full.
     mutating func create(_ name: String, at time: String) throws(MediaFailure) -> MediaFile {
         if bytes >= maximumBytes || files >= maximumFiles { survey() }
         try check(bytes < maximumBytes, files < maximumFiles)
@@ -71,9 +71,9 @@ struct MediaFolder {
         throw MediaFailure("\(path) has no free name like \(stamped)")
     }
 
-    /// Writes into a file of the folder.
+    /// Writes to a file of the folder.
     ///
-    /// - Throws: `MediaFailure` when nothing more fits, or the file cannot be written.
+    /// - Throws: `MediaFailure` if nothing more fits, or the file cannot be written.
     mutating func write(
         _ data: ByteBuffer, at place: Int, to file: MediaFile
     ) throws(MediaFailure) {
@@ -86,7 +86,7 @@ struct MediaFolder {
         bytes += growth
     }
 
-    /// Takes a file of the folder away again.
+    /// Removes a file from the folder.
     mutating func remove(_ file: MediaFile) {
         guard unlink(file.path) == 0 else { return }
         files -= 1
@@ -107,11 +107,11 @@ struct MediaFolder {
     }
 }
 
-/// A file that is being written. Closed when nobody has it any more.
+/// A file that is being written. Closed when it is released.
 final class MediaFile {
     let path: String
     private let descriptor: Int32
-    /// Where it ends.
+    /// Size of the file.
     private(set) var bytes = 0
 
     fileprivate init(path: String, descriptor: Int32) {

@@ -1,23 +1,23 @@
 package import Media
 
-/// What is taken out of the traffic while it passes: the section `media` of the configuration.
+/// What is extracted from passing traffic: the section `media` of the configuration.
 package struct MediaPolicy: Sendable, Equatable {
-    /// What is written into files.
+    /// What is written to files.
     package var saved: Set<MediaKind> = []
-    /// Where files are; nil where the machine has no place for what outlives relayd.
+    /// The folder of the files; nil if the machine has no place for persistent files.
     package var folder: String?
-    /// Bytes of all files in the folder together, of whoever wrote them.
+    /// Maximum total bytes of all files in the folder, whoever wrote them.
     package var folderBytes = 1 << 30
-    /// Files in the folder.
+    /// Maximum number of files in the folder.
     package var folderFiles = 10_000
-    /// Bytes between the relay and what takes media out.
+    /// Bytes buffered between the relay and the media extraction.
     package var queueBytes = 32 << 20
-    /// Where players get video, on this machine; 0 for nowhere.
+    /// The port on this machine where players get video; 0 for none.
     package var videoPort = 0
 
     package init() {}
 
-    /// - Parameter state: The directory for what outlives relayd; nil where there is none.
+    /// - Parameter state: The state directory; nil if there is none.
     package init(_ config: Config.Media, state: String?) {
         saved = Set(config.save)
         folder =
@@ -34,7 +34,7 @@ package struct MediaPolicy: Sendable, Equatable {
 
     var isOn: Bool { !kinds.isEmpty }
 
-    /// What is taken out, for files or for players.
+    /// The kinds that are extracted, for files or for players.
     var kinds: Set<MediaKind> { videoPort > 0 ? saved.union([.video]) : saved }
 
     /// Whether any of it is in audio and video services.

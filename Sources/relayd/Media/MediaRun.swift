@@ -7,21 +7,21 @@ import SDLProtocol
 import SDLTraffic
 import Synchronization
 
-/// What is known of the media taps, for status.
+/// The progress of the media taps, for the status.
 struct MediaProgress: Sendable {
-    /// Files that were begun, and what was written into them.
+    /// Files that were begun, and bytes written to them.
     var files = 0
     var bytes = 0
-    /// Those that are being written.
+    /// Files that are being written.
     var open = 0
-    /// Frames that passed and were not seen.
+    /// Frames that passed without being seen.
     var missedFrames = 0
-    /// Why something was not written last; nil once something is again.
+    /// Why the last write failed; nil once a write succeeds again.
     var problem: String?
 }
 
-/// Takes media out of what its queue brings, and gives it to a folder and to players. Runs on a thread of
-/// its own, because writing blocks; while the disk hangs it misses frames, and nobody waits.
+/// Extracts media from the items of its queue, and passes them to a folder and to players. Runs on a
+/// thread of its own, because writing blocks; while the disk hangs it misses frames, and nobody waits.
 struct MediaRun: ~Copyable {
     private let policy: MediaPolicy
     private let progress: MediaTaps.Progress
@@ -32,7 +32,7 @@ struct MediaRun: ~Copyable {
     private var collector: MediaCollector
     private var entries: [TrafficEntry] = []
     private var files: [MediaID: MediaFile] = [:]
-    /// Those of which the disk took no more, and whether a part of them is there.
+    /// Media whose file could not be written further, and whether a part of each exists.
     private var failed: [MediaID: Bool] = [:]
     private var videos: Set<MediaID> = []
 
@@ -51,11 +51,11 @@ struct MediaRun: ~Copyable {
         }
         collector = MediaCollector(policy.kinds)
         collector.isLive = true
-        // Answers may belong to requests that passed before.
+        // Responses may belong to requests that passed before.
         decoder.beginsInTheMiddle(at: .now())
     }
 
-    // MARK: What passed
+    // MARK: Traffic
 
     mutating func receive(_ items: [TapItem]) {
         for item in items {
@@ -69,7 +69,7 @@ struct MediaRun: ~Copyable {
         }
     }
 
-    /// Decodes all but audio and video, in the order in which they passed.
+    /// Decodes all frames but audio and video, in the order in which they passed.
     private mutating func receive(_ frames: [TappedFrame]) {
         var messages: [TappedFrame] = []
         for frame in frames {
@@ -93,7 +93,7 @@ struct MediaRun: ~Copyable {
         carryOut()
     }
 
-    /// Nothing follows.
+    /// Called at the end of the traffic.
     mutating func finish() {
         decoder.finish(into: &entries)
         for entry in entries { collector.receive(entry) }
@@ -101,7 +101,7 @@ struct MediaRun: ~Copyable {
         carryOut()
     }
 
-    // MARK: What becomes of it
+    // MARK: Results
 
     private mutating func carryOut() {
         for event in collector.takeEvents() {
@@ -145,7 +145,7 @@ struct MediaRun: ~Copyable {
                 $0.problem = nil
             }
         } catch {
-            // What is there stays, and is whole up to its end; a file of nothing helps nobody.
+            // The written part stays, and is complete up to its end; an empty file is of no use.
             files[id] = nil
             let isEmpty = file.bytes == 0
             failed[id] = !isEmpty
@@ -164,7 +164,7 @@ struct MediaRun: ~Copyable {
         if file != nil { progress.withLock { $0.open -= 1 } }
         guard policy.saved.contains(item.kind) else { return }
         if let isPartlyThere = id.flatMap({ failed.removeValue(forKey: $0) }) {
-            // Why has been said when it began.
+            // The reason was logged when the failure began.
             let words = isPartlyThere ? "not written to its end" : "not written"
             return logger.warning("\(item.fileName): \(words)")
         }
@@ -181,7 +181,7 @@ struct MediaRun: ~Copyable {
         logger.info("\(words.joined(separator: "; "))")
     }
 
-    /// Once until something else is to be said, or something has been written again.
+    /// Logs the failure once, until a write has succeeded again.
     private func tell(_ failure: MediaFailure) {
         let isNews = progress.withLock { progress in
             defer { progress.problem = failure.description }

@@ -5,25 +5,25 @@ import NIOPosix
 package import RelayCore
 import Synchronization
 
-/// Takes pictures, sound and files out of the traffic while it passes, as `media` of the configuration says:
-/// into a folder, and for players on a port of this machine. A sink of the tap that never makes anybody wait.
+/// Extracts pictures, sound and files from passing traffic, as `media` of the configuration says: to a
+/// folder, and for players on a port of this machine. A sink of the tap that never makes anybody wait.
 package final class MediaTaps: Sendable {
-    /// Shared by who writes and who reports.
+    /// Shared by the writing and the reporting side.
     typealias Progress = Shared<MediaProgress>
 
-    /// What runs.
+    /// The running parts.
     private struct Life {
         var queue: TapQueue
         var port: VideoPort?
         var progress: Progress
-        /// Kept when everything that was given is written.
+        /// Succeeds when everything received is written.
         var end: EventLoopFuture<Void>
     }
 
     private struct State {
         var policy = MediaPolicy()
         var life: Life?
-        /// Why there is no port.
+        /// Why the port is not available.
         var problem: String?
     }
 
@@ -31,18 +31,18 @@ package final class MediaTaps: Sendable {
     private let players: any EventLoop
     private let logger: Logger
     private let state = Mutex(State())
-    /// A loop of its own, from the first time on: writing blocks.
+    /// A loop of its own, created on first use: writing blocks.
     private let executor = Mutex<LoopExecutor?>(nil)
 
-    /// What is taken from the queue at once.
+    /// Bytes taken from the queue at once.
     private static let bytesAtOnce = 1 << 20
-    /// How long a stop waits for a disk.
+    /// How long stopping waits for the disk.
     private static let patience = TimeAmount.seconds(2)
     static let noFolder = MediaFailure(
         "there is no directory for media: set media.directory in relayd.yaml to an absolute path that "
             + "relayd's user may write to")
 
-    /// - Parameter players: Where their sockets live.
+    /// - Parameter players: The loop of the players' sockets.
     package init(relay: Relay, players: any EventLoop, logger: Logger) {
         self.relay = relay
         self.players = players
@@ -51,8 +51,8 @@ package final class MediaTaps: Sendable {
 
     // MARK: On and off
 
-    /// Does what the configuration says: at the start, and after each reload. What runs ends when anything
-    /// of it has changed, and its files with it.
+    /// Applies the configuration: at the start, and after each reload. If anything in it has changed, the
+    /// current run ends, and its files with it.
     package func apply(_ policy: MediaPolicy) async {
         let (isSame, earlier) = state.withLock { state in
             (state.policy == policy && (state.life != nil) == policy.isOn, state.life)
@@ -140,7 +140,7 @@ package final class MediaTaps: Sendable {
         life.port?.close()
     }
 
-    /// Until everything is written, unless the disk hangs.
+    /// Waits until everything is written, unless the disk hangs.
     private func wait(for life: Life) async {
         let alarm = players.makePromise(of: Void.self)
         let timer = players.scheduleTask(in: Self.patience) {
@@ -153,7 +153,7 @@ package final class MediaTaps: Sendable {
         try? await alarm.futureResult.get()
     }
 
-    /// relayd stops: the tap has ended. Waits for the last files.
+    /// Called at shutdown, when the tap has ended. Waits for the last files.
     package func finish() async {
         guard let life = state.withLock({ $0.life.take() }) else { return }
         await wait(for: life)
@@ -162,7 +162,7 @@ package final class MediaTaps: Sendable {
 
     // MARK: Asking
 
-    /// Nil while nothing is taken.
+    /// Nil while nothing is extracted.
     package var report: MediaStatus? {
         let state = state.withLock { $0 }
         guard state.policy.isOn else { return nil }
@@ -180,7 +180,7 @@ package final class MediaTaps: Sendable {
     }
 }
 
-/// A value that two threads have.
+/// A value shared by two threads.
 final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 

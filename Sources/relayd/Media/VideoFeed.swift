@@ -1,8 +1,8 @@
 import Media
 import NIOCore
 
-/// Who gets which pictures: the video that began last, for each player from a picture on that a decoder can
-/// begin with. A value, without sockets; `VideoPort` has them.
+/// Decides which player gets which pictures: those of the video that began last, for each player beginning
+/// with one at which a decoder can start. A value, without sockets; `VideoPort` has them.
 struct VideoFeed {
     /// Counts players, from 1.
     typealias Player = Int
@@ -13,28 +13,28 @@ struct VideoFeed {
         var bytes: ByteBuffer
     }
 
-    /// What somebody watches with; more are turned away.
+    /// More players than one person watches with; further ones are turned away.
     static let maximumPlayers = 8
-    /// What a player may be behind. One that is further behind gets nothing until the next picture that it
-    /// can begin with.
+    /// Bytes a player may be behind. A slower player gets nothing until the next picture at which it can
+    /// start.
     static let maximumPending = 8 << 20
-    /// Pictures that are kept so that a player need not wait for the next that it can begin with: some
-    /// encoders make one in ten seconds, some only the first. Of more than that nothing is kept.
+    /// Bytes of pictures kept so that a player need not wait for the next one at which it can start:
+    /// some encoders make one in ten seconds, some only the first. A larger group is not kept at all.
     static let maximumGroup = 8 << 20
 
     private struct Place {
         var isWaiting = true
-        /// Bytes that its socket has not taken.
+        /// Bytes its socket has not taken yet.
         var pending = 0
     }
 
     private var places: [Player: Place] = [:]
     private var lastPlayer: Player = 0
-    /// Streams that go on, by when they began.
+    /// Running streams, in the order in which they began.
     private var streams: [MediaID] = []
-    /// The next picture for those that begin with it.
+    /// The next picture for players that start with it.
     private var entry: ByteBuffer?
-    /// Of the stream that is shown: from the latest entry on; empty when that became too much.
+    /// Pictures of the shown stream from the latest entry on; empty if they became too many.
     private var group: [ByteBuffer] = []
     private var groupBytes = 0
     /// How often a player was too slow.
@@ -50,12 +50,12 @@ struct VideoFeed {
         showAnother()
     }
 
-    /// What the next bytes of the stream are for a decoder that begins there.
+    /// Sets the form of the next bytes of the stream for a decoder that starts there.
     mutating func entry(_ stream: MediaID, _ bytes: ByteBuffer) {
         if stream == shown { entry = bytes }
     }
 
-    /// A picture.
+    /// Receives a picture.
     mutating func picture(_ stream: MediaID, _ bytes: ByteBuffer) -> [Piece] {
         guard stream == shown else { return [] }
         let entry = entry.take()
@@ -101,7 +101,7 @@ struct VideoFeed {
 
     // MARK: Players
 
-    /// - Returns: Its number and what it gets at once; nil when there are too many.
+    /// - Returns: Its number and what it gets at once; nil if there are too many players.
     mutating func joined() -> (player: Player, pieces: [Piece])? {
         guard places.count < Self.maximumPlayers else { return nil }
         lastPlayer += 1
@@ -110,7 +110,7 @@ struct VideoFeed {
         return (player, group.map { give($0, to: player) })
     }
 
-    /// Its socket has taken so many bytes.
+    /// Called when the player's socket has taken `bytes` bytes.
     mutating func took(_ bytes: Int, _ player: Player) { places[player]?.pending -= bytes }
 
     mutating func left(_ player: Player) { places[player] = nil }

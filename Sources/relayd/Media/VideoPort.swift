@@ -3,8 +3,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A TCP port of this machine where ffplay, mpv and VLC get the video that passes. Whoever connects gets an
-/// H.264 byte stream; what players send is not read.
+/// A TCP port of this machine where ffplay, mpv and VLC get the passing video. Every client gets an H.264
+/// byte stream; data from players is ignored.
 final class VideoPort: Sendable {
     private struct State {
         var feed = VideoFeed()
@@ -16,18 +16,18 @@ final class VideoPort: Sendable {
     private let server = Mutex<(any Channel)?>(nil)
     private let loop: any EventLoop
 
-    /// This machine only: whoever reaches the port sees what apps show.
+    /// This machine only: anybody who reaches the port sees what apps show.
     static let host = "127.0.0.1"
 
-    /// - Parameter loop: Of the players' sockets.
+    /// - Parameter loop: The loop of the players' sockets.
     init(on loop: any EventLoop) {
         self.loop = loop
     }
 
-    /// Begins to listen.
+    /// Starts listening.
     ///
     /// - Parameter port: 0 for any.
-    /// - Throws: `MediaFailure` when the port cannot be had.
+    /// - Throws: `MediaFailure` if the port is not available.
     func open(_ port: Int) async throws(MediaFailure) {
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelOption(.backlog, value: 16)
@@ -47,23 +47,23 @@ final class VideoPort: Sendable {
         }
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     var address: String? {
         server.withLock { $0?.localAddress?.port }.map { "\(Self.host):\($0)" }
     }
 
     var playerCount: Int { state.withLock { $0.feed.playerCount } }
 
-    /// Ends it and its players, behind what they have been given.
+    /// Closes the port, and its players once everything has been written to them.
     func close() {
         server.withLock { $0.take() }?.close(promise: nil)
         let channels = state.withLock { state in
-            // One that was accepted a moment ago may not have joined yet.
+            // A player that was accepted a moment ago may not have joined yet.
             state.isClosed = true
             return Array(state.channels.values)
         }
         for channel in channels {
-            // Behind the writes; a player that does not read must not keep it.
+            // Closes after the writes; a player that does not read must not delay this.
             channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
             loop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
         }
@@ -83,7 +83,7 @@ final class VideoPort: Sendable {
 
     func ended(_ stream: MediaID) { state.withLock { $0.feed.ended(stream) } }
 
-    /// In the order in which the feed decided.
+    /// Sends pieces in the order in which the feed decided.
     private func send(_ decide: (inout VideoFeed) -> [VideoFeed.Piece]) {
         state.withLock { state in
             for piece in decide(&state.feed) {
@@ -94,7 +94,7 @@ final class VideoPort: Sendable {
     }
 
     private func write(_ piece: VideoFeed.Piece, to channel: any Channel) {
-        // From the loop itself the end of a write may be told before this returns.
+        // On the loop itself, a write might complete before this function returns.
         loop.execute {
             channel.writeAndFlush(piece.bytes).whenComplete { _ in
                 self.state.withLock { $0.feed.took(piece.bytes.readableBytes, piece.player) }
@@ -104,7 +104,7 @@ final class VideoPort: Sendable {
 
     // MARK: Players
 
-    /// - Returns: Its number; nil when there are too many, or the port is closed.
+    /// - Returns: Its number; nil if there are too many players, or the port is closed.
     func joined(_ channel: any Channel) -> VideoFeed.Player? {
         state.withLock { state in
             guard !state.isClosed, let (player, pieces) = state.feed.joined() else { return nil }

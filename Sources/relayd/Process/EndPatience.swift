@@ -1,21 +1,21 @@
-/// How long the readers of relayd's last bytes are waited for when it ends. Pure: `LineWriter` asks
-/// for the log, `ControlClients` for the answers of the control API, and both look at the reader.
+/// How long relayd waits for the readers of its last bytes when it ends. Pure: `LineWriter` uses it
+/// for the log, `ControlClients` for the answers of the control API, and both check the reader.
 ///
-/// Last bytes are late for two reasons, and only one of them is the reader's. A reader that takes
-/// nothing, a stopped `less` for instance, must not hold up the end. One that takes all it is given waits
-/// itself for a relayd that a busy machine gives no processor time; it gets its bytes.
+/// Last bytes are late for two reasons, and only one is the reader's fault. A reader that takes nothing,
+/// such as a stopped `less`, must not hold up the end. A reader that takes everything is itself waiting
+/// for a relayd that gets no processor time on a busy machine; it gets its bytes.
 package struct EndPatience: Sendable {
-    /// From one look to the next: what a reader may take nothing for. A third of what a person waits
-    /// after ^C.
+    /// Time between checks: how long a reader may take nothing. A third of what a person waits after
+    /// ^C.
     package static let interval = Duration.seconds(1)
 
-    /// Looks after which nobody is waited for.
+    /// Number of checks after which nobody is waited for.
     package static let looks = 4
 
     /// The longest wait of all.
     package static let longest = interval * looks
 
-    /// From one look to the next.
+    /// Time between checks.
     package let interval: Duration
     private var looksLeft: Int
 
@@ -24,9 +24,10 @@ package struct EndPatience: Sendable {
         looksLeft = looks
     }
 
-    /// One of the looks is over.
+    /// Uses up one of the checks.
     ///
-    /// - Parameter isTaking: The reader has taken something since the last look, or would take more now.
+    /// - Parameter isTaking: The reader has taken something since the last check, or would take more
+    ///   now.
     /// - Returns: Whether to wait until the next one.
     package mutating func spendLook(isTaking: Bool) -> Bool {
         looksLeft -= 1

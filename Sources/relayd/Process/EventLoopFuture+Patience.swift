@@ -1,9 +1,9 @@
 import NIOCore
 
 extension EventLoopFuture where Value == Void {
-    /// Waits until it is kept or has failed, and for no longer than `time`.
+    /// Waits until the future has succeeded or failed, but no longer than `time`.
     ///
-    /// - Returns: False when the time was over first.
+    /// - Returns: False if the time ran out first.
     func isOver(within time: Duration) async -> Bool {
         let isInTime = eventLoop.makePromise(of: Bool.self)
         // Not `Task.sleep`: it would start the system's thread pool (see `LoopExecutor`).

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on an event loop. `Relayd` makes the shared one the place for the tasks of the process:
-/// signals, supervisor, watchdog, the steps of a stop. The relay has a loop of its own, and so have
-/// the control API and the observers: a large answer keeps nobody from seeing frames, and neither a
-/// status nor a stop waits for what is being decoded.
+/// Runs tasks on an event loop. `Relayd` makes the shared one the executor of the process: signals,
+/// supervisor, watchdog, the steps of shutdown. The relay, the control API and the observers have
+/// loops of their own: a large answer does not delay the observers, and neither a status nor shutdown
+/// waits for decoding.
 ///
-/// Swift's default pool on Linux is libdispatch's. From the first task that runs there it looks
-/// after its threads with a timer, one wake-up every second for the life of the process; an idle
-/// relayd is to sleep. A thread that is there anyway also costs less than a pool of them.
+/// Swift's default pool on Linux is libdispatch's. From its first task on, it monitors its threads
+/// with a timer, one wake-up every second for the life of the process; an idle relayd should sleep.
+/// An existing thread also costs less than a pool of threads.
 final class LoopExecutor: TaskExecutor {
     static let shared = LoopExecutor(MultiThreadedEventLoopGroup.singleton.next())
 

@@ -1,11 +1,11 @@
 internal import NIOPosix
 
-/// A thread of its own for what may block, one thing after the other: writing to a slow reader, to
-/// journald, to systemd. `LineWriter` and `SystemdNotifier` have one each.
+/// A separate thread for calls that may block, one after the other: writing to a slow reader, to
+/// journald, to systemd. `LineWriter` and `SystemdNotifier`, for example, have one each.
 ///
-/// Not a `DispatchQueue`: libdispatch gives its threads the priority nice 0, which a thread that
-/// is nice (see `ThreadScheduling`) may not hand out. It would report that on standard error, and so in
-/// the journal, at every start.
+/// Not a `DispatchQueue`: libdispatch sets its threads to nice 0, which a nicer thread (see
+/// `ThreadScheduling`) is not allowed to do. It would report that on standard error, and so in the
+/// journal, at every start.
 package final class SerialThread: Sendable {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 
@@ -17,8 +17,8 @@ package final class SerialThread: Sendable {
 
     deinit { pool.shutdownGracefully { _ in } }
 
-    /// Returns at once. Jobs run in the order of these calls; those that are left when nobody else
-    /// refers to this are done all the same.
+    /// Returns at once. Jobs run in the order of these calls; pending jobs keep this object alive
+    /// and are still done.
     package func async(_ job: @escaping @Sendable () -> Void) {
         pool.submit { _ in withExtendedLifetime(self) { job() } }
     }

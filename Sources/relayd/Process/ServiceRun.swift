@@ -4,14 +4,14 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// The time between start and stop: services run until a signal ends them, politely or at once.
+/// The time between start and stop: services run until a signal ends them, cleanly or at once.
 enum ServiceRun {
     /// Runs the services until one of them fails or a signal stops them.
     ///
     /// - Parameters:
-    ///   - stopTime: how long they may take to stop; asked when they are told to.
+    ///   - stopTime: how long they may take to stop; asked when they are told to stop.
     ///   - lastLines: writes the last lines of the log.
-    ///   - endAtOnce: writes them and ends the process.
+    ///   - endAtOnce: writes the last lines and ends the process.
     static func run(
         _ services: ServiceGroup, until signals: UnixSignalsSequence, hangUp: HangUp,
         stopTime: StopTime, reload: @escaping @Sendable () -> Void,
@@ -57,14 +57,14 @@ enum ServiceRun {
                     timer.cancel()
                 }
             }
-            // Whichever ends first; the services, unless their stop hangs.
+            // Waits for the first to end: the services, unless stopping them hangs.
             defer { group.cancelAll() }
             try await group.next()
         }
     }
 
-    /// Ends the process in a moment, even if a service does not end when it is cancelled: a call that
-    /// hangs in a driver cannot be. What relayd has said by then is written first.
+    /// Ends the process in a moment, even if a service does not end when cancelled: a call that hangs
+    /// in a driver cannot be cancelled. Lines logged by then are written first.
     private static func endAnyway(after lastLines: @escaping @Sendable () async -> Void) {
         let grace = LoopExecutor.shared.loop.scheduleTask(in: TimeAmount(StopTime.grace)) {}
         Task(executorPreference: LoopExecutor.shared) {

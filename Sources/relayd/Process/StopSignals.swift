@@ -1,28 +1,28 @@
 internal import Glibc
 
-/// Counts SIGTERM and SIGINT: the first one asks for a stop, another one for an end at once. Pure:
-/// `Daemon` says when the signal came, and carries it out.
+/// Counts SIGTERM and SIGINT: the first one asks for a clean stop, another one for an immediate
+/// end. Pure: `Daemon` passes the time of the signal, and carries out the verdict.
 package struct StopSignals: Sendable {
     package enum Verdict: Sendable, Equatable {
-        /// Sessions end politely, which may take `sessions.farewell_timeout` and some seconds.
+        /// Sessions end cleanly, which may take `sessions.farewell_timeout` and some seconds.
         case stop
-        /// Whoever sent it does not want to wait.
+        /// The sender does not want to wait.
         case endAtOnce
         case ignore
     }
 
-    /// Signals so close together are one wish: timeout(1) sends its signal to relayd and then to
-    /// relayd's process group. Nobody decides to press ^C again in less.
+    /// Signals this close together count as one: timeout(1) sends its signal to relayd and then to
+    /// relayd's process group. Nobody decides to press ^C again in less time.
     package static let oneWish = Duration.milliseconds(500)
 
     private var asked: ContinuousClock.Instant?
 
     package init() {}
 
-    /// What a signal means that ends relayd.
+    /// The meaning of a signal that ends relayd.
     ///
-    /// - Parameter isHangUp: The terminal is gone. The kernel and the shell both say so, and nobody is
-    ///   left who could be impatient.
+    /// - Parameter isHangUp: The terminal is gone. The kernel and the shell both send the signal, and
+    ///   nobody is left who could be impatient.
     package mutating func verdict(
         isHangUp: Bool, at now: ContinuousClock.Instant
     ) -> Verdict {
@@ -33,7 +33,8 @@ package struct StopSignals: Sendable {
         return isHangUp || now - asked < Self.oneWish ? .ignore : .endAtOnce
     }
 
-    /// Ends the process as the signal does by itself, so that a shell and systemd see what it was.
+    /// Ends the process as the signal does by default, so that a shell and systemd see which one it
+    /// was.
     package static func end(by number: CInt) -> Never {
         signal(number, SIG_DFL)
         var mask = sigset_t()
@@ -41,7 +42,7 @@ package struct StopSignals: Sendable {
         sigaddset(&mask, number)
         pthread_sigmask(SIG_UNBLOCK, &mask, nil)
         raise(number)
-        // As a shell calls it, should the signal have been lost.
+        // The status a shell uses, in case the signal was lost.
         _exit(128 + number)
     }
 }

@@ -1,39 +1,39 @@
-// How relayd's threads are called, and how they share the processors with each other and with what
-// else runs; asked for by the threads themselves.
+// The names of relayd's threads, and how they share the processors with each other and with other
+// programs; set by the threads themselves.
 
 import CShims
 import Glibc
 
-/// Where the kernel does not allow it, or does not know it yet, all stays as it is. Niceness counts
-/// as nice(1) does, from what relayd was started with; a thread begins as nice as the one that
-/// starts it.
+/// If the kernel does not allow or support a setting, nothing changes. As with nice(1), niceness is
+/// relative to what relayd was started with; a thread inherits it from the thread that starts it.
 enum ThreadScheduling {
-    /// Apps and head units on this machine get three times as much of a processor that is wanted by
-    /// all: so they finish writing, and their frames are read in groups. It costs nothing while
-    /// processors are free, and of 64 B frames it forwards about twice as many as at 0. At 10 an RPC
-    /// beside a flood of another app on this machine waits three times as long as at 5.
+    /// On a contended processor, apps and head units on this machine get three times as much time
+    /// as the relay: so they finish writing, and their frames are read in groups. This costs
+    /// nothing while processors are free, and forwards about twice as many 64 B frames as at 0. At
+    /// 10, an RPC beside a flood from another app on this machine waits three times as long as at 5.
     private static let relaying: CInt = 5
-    /// When both want the processor, decoding and logging get a quarter of it. What they cannot look
-    /// at in time they miss, and count; frames do not wait for them.
+    /// When the relay wants the processor too, decoding and logging get a quarter of it. Frames they
+    /// cannot process in time are missed and counted; frames do not wait for them.
     private static let observing: CInt = 10
-    /// In nanoseconds, the longest that Linux grants.
+    /// In nanoseconds; the longest slice Linux grants.
     ///
-    /// A thread that runs keeps the processor until it has had its slice, 1.4 ms on two processors
-    /// unless it asks for another, however nice it is. A thread that wakes up gets it at once only
-    /// when its own slice is shorter (EEVDF, Linux 6.12): so every other thread does.
+    /// A running thread, however nice, keeps the processor until it has used its slice: 1.4 ms on
+    /// two processors, unless it asks for another. A thread that wakes up gets the processor at
+    /// once only if its own slice is shorter (EEVDF, Linux 6.12). Every other thread's slice is
+    /// shorter than this one.
     private static let observersSlice: UInt64 = 100_000_000
 
-    /// For the relay's loop, and for what it starts.
+    /// For the relay's loop, and for threads it starts.
     static func relay() {
         set(name: "relay", niceness: relaying)
     }
 
-    /// For what does little and must not wait: as nice as relayd was started.
+    /// For threads that do little and must not wait: as nice as relayd was started.
     static func normalPriority(as name: String) {
         set(name: name, niceness: 0)
     }
 
-    /// For what decodes and logs: whoever else wakes up goes first, of whatever program.
+    /// For threads that decode and log: any other thread that wakes up goes first, of any program.
     ///
     /// - Parameter name: what `top -H` shows, up to 15 characters.
     static func lowPriority(as name: String) {
@@ -43,7 +43,7 @@ enum ThreadScheduling {
 
     private static func set(name: String, niceness: CInt) {
         _ = relay_thread_set_name(name)
-        // On Linux these name threads: the main thread, and 0 the calling one.
+        // On Linux these numbers denote threads: the main thread, and 0 the calling one.
         let started = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, started + niceness)
     }

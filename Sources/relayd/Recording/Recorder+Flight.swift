@@ -3,10 +3,11 @@ import RelayCore
 import SDLTraffic
 
 extension Recorder {
-    /// Writes what the flight recorder has kept into a new file, and returns when it is written.
+    /// Writes the traffic kept by the flight recorder to a new file, and returns when it is
+    /// written.
     ///
-    /// - Parameter label: What it is called, beside its time.
-    /// - Throws: `APIError` when there is no flight recorder, or no place for the file.
+    /// - Parameter label: Part of its name, besides its time.
+    /// - Throws: `APIError` if there is no flight recorder, or no place for the file.
     package func save(_ label: String?) async throws -> SaveReport {
         SaveReport(saved: try await flight.save(label, writing))
     }
@@ -17,7 +18,7 @@ extension Recorder {
             policy: policy, header: header(policy, startedAt: .now), executor: loop())
     }
 
-    /// Something ended that nobody had ended.
+    /// Called when an app or the link ended unexpectedly.
     func lost(_ loss: RelayLoss) {
         switch loss {
         case .app(let app, let reason): trigger(.appCrash, "\(app): \(reason)")
@@ -34,13 +35,14 @@ extension Recorder {
         flight.trigger(.init(trigger: trigger, words: words())) { await self.saveByItself() }
     }
 
-    /// Writes a file about what has happened, if something has; in a while, when a file is being written.
+    /// Writes a file about the events that have happened, if any; later, if another file is being
+    /// written.
     private func saveByItself() async {
         guard await flight.saveByItself({ writing }) != nil else { return }
         flight.after(SaveSchedule.settling) { await self.saveByItself() }
     }
 
-    /// The same at the end: returns when all that is to be written is.
+    /// The same at shutdown: returns when all pending files are written.
     func saveAtLast() async {
         while let earlier = await flight.saveByItself({ writing }) { try? await earlier.get() }
     }

@@ -4,15 +4,15 @@ import RelayCore
 import Traces
 
 extension Recorder {
-    /// What a client that reads slowly may be behind; what comes then is missing, and a gap says so.
+    /// Bytes a slow client may be behind; further frames are dropped, and marked by a gap.
     private static let liveBytes = 16 << 20
-    /// What is written at once.
+    /// Bytes written at once.
     private static let pieceBytes = 256 << 10
 
-    /// Writes a trace of what passes from now on, until the client leaves or relayd stops. Nobody waits for
+    /// Writes a trace of the traffic from now on, until the client leaves or relayd stops. Nobody waits for
     /// the client.
     ///
-    /// - Parameter limit: After how long it ends by itself; nil for never.
+    /// - Parameter limit: Time after which it ends by itself; nil for never.
     func live(into writer: ResponseWriter, for limit: Duration? = nil) async throws {
         let queue = TapQueue(maximumBytes: Self.liveBytes)
         let policy = policy
@@ -58,7 +58,7 @@ extension Recorder {
         try await writer.write(buffer)
     }
 
-    /// Also when the client has left and its task is cancelled.
+    /// Works even if the client has left and its task is cancelled.
     private func detachLater(_ queue: TapQueue) {
         let relay = relay
         Task(executorPreference: LoopExecutor.shared) { try? await relay.detach(queue) }

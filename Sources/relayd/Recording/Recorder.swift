@@ -17,13 +17,13 @@ package final class Recorder: Sendable {
     private let accessory: @Sendable () -> String
     private let events: EventRing
     let logger: Logger
-    /// A loop of its own, from the first recording on: writing blocks.
+    /// A loop of its own, created for the first recording: writing blocks.
     private let executor = Mutex<LoopExecutor?>(nil)
     private let timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
-    /// How long a start or a reload of relayd waits for what `record.always` begins, so that nothing passes unseen. A
-    /// disk that takes longer has it go on without.
+    /// How long a start or a reload of relayd waits for a recording of `record.always` to begin, so that no traffic
+    /// is missed. If the disk takes longer, relayd continues without it.
     private let beginPatience: Duration
-    /// How long a stop waits for what the flight recorder writes, and for a recording that has no file.
+    /// How long shutdown waits for files of the flight recorder, and for a recording that has no file.
     private let savePatience: Duration
     private let state: Mutex<RecorderState>
 
@@ -41,23 +41,23 @@ package final class Recorder: Sendable {
         self.accessory = accessory
     }
 
-    /// What the next recording gets. One that runs keeps what it has.
+    /// The policy of the next recording. A running one keeps its own.
     var policy: RecordingPolicy { state.withLock { $0.policy } }
 
     // MARK: Configuration
 
-    /// Does what the configuration says: at the start, and after each reload. A recording that runs goes on
-    /// as it began, but for one of `record.always`, which ends when that is no longer so.
+    /// Applies the configuration: at the start, and after each reload. A running recording continues as it
+    /// began, except that one of `record.always` ends when that is switched off.
     package func apply(_ policy: RecordingPolicy, isAlways: Bool) async {
         let (wasAlways, ended) = state.withLock { state -> (Bool, Recording?) in
             let wasAlways = state.isAlways
             (state.policy, state.isAlways) = (policy, isAlways)
-            // What the configuration says now may be better.
+            // The new configuration may have fixed the problem.
             let isWaiting = state.problem != nil
             state.giveUp()
             let goesOn = wasAlways && !isWaiting
             state.compareBeginning()
-            // One that is about to begin looks for itself when it has.
+            // A recording that is about to begin checks this itself once it has begun.
             guard !isAlways, state.isAutomatic, let recording = state.begun else {
                 return (goesOn, nil)
             }
@@ -76,7 +76,7 @@ package final class Recorder: Sendable {
         logger.warning("record.always: \(problem); relayd goes on without the recording")
     }
 
-    /// Its last frames are written beside this, so that a reload need not wait for the disk.
+    /// Its last frames are written in the background, so that a reload need not wait for the disk.
     private func end(_ recording: Recording, because reason: String) async {
         recording.willEnd(because: reason)
         try? await relay.detach(recording.queue)
@@ -84,7 +84,8 @@ package final class Recorder: Sendable {
 
     // MARK: Asking
 
-    /// While a recording runs, this is what it applies, whatever the configuration has said since.
+    /// While a recording runs, this shows its own policy, even if the configuration has changed
+    /// since.
     package var report: RecordReport {
         let (recording, latest, wanted) = state.withLock { ($0.begun, $0.latest, $0.policy) }
         let policy = recording?.policy ?? wanted
@@ -98,7 +99,7 @@ package final class Recorder: Sendable {
         return report
     }
 
-    /// Why `record.always` records nothing at this moment.
+    /// Why `record.always` is not recording at the moment.
     package var problem: String? {
         state.withLock { state in
             guard state.problem == nil, state.isAlways, state.isAutomatic,
@@ -112,7 +113,7 @@ package final class Recorder: Sendable {
         }
     }
 
-    /// The disk takes nothing at this moment.
+    /// The current stall of the disk.
     package var diskStall: DiskStall? { state.withLock { $0.recording }?.disk.stall }
 
     private static func describe(_ recording: Recording) -> RecordReport.Recording {
@@ -125,10 +126,10 @@ package final class Recorder: Sendable {
 
     // MARK: Starting
 
-    /// Returns when the recording has its file and sees what passes.
+    /// Returns when the recording has its file and sees the traffic.
     ///
-    /// - Parameter label: What the recording is to be called, beside its time.
-    /// - Throws: `APIError` when there is one already, or no place for it.
+    /// - Parameter label: Part of the recording's name, besides its time.
+    /// - Throws: `APIError` if there is one already, or no place for it.
     package func start(_ label: String?) async throws -> RecordReport {
         switch claim(try newRecording(label), isAutomatic: false) {
         case .over: throw APIError(.conflict, "nothing is recorded any more: relayd stops")
@@ -162,20 +163,20 @@ package final class Recorder: Sendable {
     }
 
     private enum Claim {
-        /// Kept when it has begun; fails with an `APIError`.
+        /// Succeeds when it has begun; fails with an `APIError`.
         case begins(EventLoopFuture<Void>)
         case taken(by: Recording, isBeginning: Bool)
         /// relayd stops.
         case over
     }
 
-    /// Has the recording begin on the loop that may wait for the disk, if there is none.
+    /// Starts the recording on the loop that may wait for the disk, if none is running.
     private func claim(_ recording: Recording, isAutomatic: Bool) -> Claim {
         let loop = loop()
         return state.withLock { state in
             guard !state.isOver else { return .over }
             if let earlier = state.recording {
-                // Somebody has begun it, or it ends because a reload has turned it off.
+                // Somebody started it, or it is ending because a reload has turned it off.
                 if isAutomatic, !state.isAutomatic { state.isAlwaysDue = true }
                 return .taken(by: earlier, isBeginning: state.beginning != nil)
             }
@@ -209,7 +210,7 @@ package final class Recorder: Sendable {
             state.beginning = nil
             guard state.isAutomatic else { return unwanted }
             state.problem = nil
-            // A reload may have come meanwhile.
+            // There may have been a reload meanwhile.
             if !state.isAlways { unwanted = Self.turnedOff }
             state.isAutomatic = unwanted == nil
             return unwanted
@@ -224,7 +225,7 @@ package final class Recorder: Sendable {
         }
         var failure: RecordingFailure?
         var run = recording.run(into: file)
-        // Not the loop that writes: that one may hang.
+        // Not the loop that writes, which may hang.
         recording.disk.start(on: timers) { self.tell($0, $1) }
         do throws(RecordingFailure) {
             try await run.run()
@@ -235,7 +236,7 @@ package final class Recorder: Sendable {
         await ended(recording, failure, after: since.duration(to: .now))
     }
 
-    /// - Returns: The recording's file, when it sees what passes.
+    /// - Returns: The recording's file, once the recording sees the traffic.
     private func open(_ recording: Recording) async throws -> RecordingFolder.NewFile {
         let file = try recording.openFreely()
         do {
@@ -247,7 +248,7 @@ package final class Recorder: Sendable {
         return file
     }
 
-    /// What a trace says of itself.
+    /// The header of a trace.
     func header(_ policy: RecordingPolicy, startedAt time: Timestamp) -> TraceHeader {
         var header = TraceHeader(
             program: "relayd \(Version.current)", accessory: accessory(), started: "\(time)")
@@ -256,11 +257,12 @@ package final class Recorder: Sendable {
         return header
     }
 
-    /// For `record.always`. relayd runs without it when there is no place for it; log and status say so.
+    /// Starts a recording for `record.always`. relayd runs without it if there is no place for it; log
+    /// and status say so.
     ///
-    /// Follows a recording that is there for another reason.
+    /// If another recording is running, this one follows it.
     ///
-    /// - Returns: Kept when it has begun, if there was no recording.
+    /// - Returns: A future that succeeds when it has begun; nil if no recording was started.
     @discardableResult
     private func startAlways() -> EventLoopFuture<Void>? {
         do throws(APIError) {
@@ -286,18 +288,18 @@ package final class Recorder: Sendable {
         if isNews { logger.error("record.always: \(problem); relayd tries again by itself") }
     }
 
-    /// The pause after a failure is over.
+    /// Called when the pause after a failure is over.
     func tryAgain() {
         let isWanted = state.withLock { state -> Bool in
             state.retry = nil
-            // Somebody has begun one by hand.
+            // Somebody has started one manually.
             if state.recording != nil { state.giveUp() }
             return state.isAlways && !state.isOver
         }
         if isWanted { startAlways() }
     }
 
-    /// For the log, where nobody wants to see how an error is made.
+    /// The error's message for the log, without its type and structure.
     static func words(_ error: any Error) -> String {
         (error as? APIError)?.error.message ?? "\(error)"
     }
@@ -324,9 +326,9 @@ package final class Recorder: Sendable {
 
     // MARK: Notes
 
-    /// Puts a mark into what is being recorded, at its place between the frames.
+    /// Puts a mark into the current recording, at its place between the frames.
     ///
-    /// - Throws: `APIError` when nothing is.
+    /// - Throws: `APIError` if nothing is being recorded.
     package func mark(_ text: String) async throws -> ActionReport {
         guard isListening else {
             throw APIError(
@@ -339,7 +341,7 @@ package final class Recorder: Sendable {
         return ActionReport(summary: "marked: \(text)")
     }
 
-    /// Advice that has been given stands in what is being recorded, too.
+    /// Adds advice to the current recording, too.
     func add(_ advice: Advice) {
         consider(advice)
         guard isListening else { return }
@@ -357,10 +359,10 @@ package final class Recorder: Sendable {
 
     // MARK: Ending
 
-    /// Ends the recording, and waits until its last frame is written. One that is about to begin ends when it has,
-    /// and nobody waits for its disk.
+    /// Ends the recording, and waits until its last frame is written. A recording that is about to begin ends once
+    /// it has begun, and nobody waits for its disk.
     ///
-    /// - Throws: `APIError` when there is none.
+    /// - Throws: `APIError` if there is none.
     package func stop() async throws -> RecordReport {
         let (recording, isBeginning, task) = state.withLock {
             ($0.recording, $0.stopBeginning(), $0.task)
@@ -368,10 +370,10 @@ package final class Recorder: Sendable {
         guard let recording else {
             throw APIError(.conflict, "nothing is being recorded")
         }
-        // Its queue cannot be detached before it is attached.
+        // Its queue cannot be detached before it has been attached.
         guard !isBeginning else {
             var report = report
-            // Of another recording.
+            // This is about another recording.
             report.latest = nil
             return report
         }
@@ -381,7 +383,7 @@ package final class Recorder: Sendable {
         return report
     }
 
-    /// relayd stops: to be said before the tap ends, and with it the recording, which no other is to follow.
+    /// Called at shutdown, before the tap ends and the recording with it: no other may follow.
     package func willFinish() {
         state.withLock {
             $0.isOver = true
@@ -389,8 +391,8 @@ package final class Recorder: Sendable {
         }
     }
 
-    /// relayd stops: the tap has ended, and with it the recording, also one that is just beginning. Waits for its last
-    /// frame, and for the files that the flight recorder writes or was about to write.
+    /// Called at shutdown, when the tap has ended and with it the recording, even one that is just beginning. Waits
+    /// for its last frame, and for the files that the flight recorder writes or was about to write.
     package func finish() async {
         willFinish()
         let deadline = ContinuousClock.now + savePatience
@@ -406,7 +408,7 @@ package final class Recorder: Sendable {
         await task?.value
     }
 
-    /// One without a file has nothing to lose, and its disk may hang.
+    /// A recording without a file has nothing to lose, and its disk may hang.
     private func hasBegun(
         _ beginning: RecorderState.Beginning?, by deadline: ContinuousClock.Instant
     ) async -> Bool {
@@ -433,7 +435,7 @@ package final class Recorder: Sendable {
     private func ended(
         _ recording: Recording, _ failure: RecordingFailure?, after lasted: Duration
     ) async {
-        // Of a recording that failed the tap must not wait any more.
+        // The tap must no longer wait for a recording that failed.
         try? await relay.detach(recording.queue)
         let described = Self.describe(recording)
         let (wasAutomatic, isAlwaysDue) = state.withLock { state in
@@ -444,7 +446,7 @@ package final class Recorder: Sendable {
         let missed = described.missedFrames > 0 ? ", \(described.missedFrames) frames missed" : ""
         let words = "\(described.frames) frames\(missed)"
         if let failure {
-            // What fitted of the last piece is not among them.
+            // The part of the last piece that fitted is not counted.
             let rest = failure.isLoss ? "" : "; recorded until then: at least \(words)"
             events.add(.control, "the recording ended early: \(failure)")
             logger.error("the recording ended early: \(failure)\(rest)")

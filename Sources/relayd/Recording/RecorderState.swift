@@ -1,42 +1,42 @@
 import ControlAPI
 import NIOCore
 
-/// What a `Recorder` knows of its one recording, and what becomes of `record.always`. Kept under its lock.
+/// The state of a `Recorder`: its one recording, and `record.always`. Protected by its lock.
 struct RecorderState {
-    /// Of a recording that has no file, and sees nothing of what passes.
+    /// The state of a recording that has no file yet and does not see the traffic.
     struct Beginning {
         let since = ContinuousClock.now
-        /// Kept when it has begun; fails with an `APIError`.
+        /// Succeeds when it has begun; fails with an `APIError`.
         let begun: EventLoopFuture<Void>
-        /// Why it is to end as soon as it has begun.
+        /// Why it should end as soon as it has begun.
         var unwanted: String?
     }
 
     var recording: Recording?
-    /// Its life, from its first look at the disk to its last frame.
+    /// The task of the recording, from its first access to the disk to its last frame.
     var task: Task<Void, Never>?
-    /// It is about to begin.
+    /// Set while the recording is about to begin.
     var beginning: Beginning?
     /// How the latest one ended.
     var latest: RecordReport.Finished?
-    /// Who looks on at this moment (`live`).
+    /// Number of current live clients (`live`).
     var watchers = 0
-    /// What the configuration says.
+    /// The configured policy.
     var policy: RecordingPolicy
     var isAlways = false
-    /// The recording is there because `record.always` says so.
+    /// The recording was started by `record.always`.
     var isAutomatic = false
-    /// `record.always` is to begin one when the recording is over that is in its place.
+    /// `record.always` should start a recording when the current one is over.
     var isAlwaysDue = false
     var patience = AlwaysPatience()
-    /// Why `record.always` records nothing, until it does again.
+    /// Why `record.always` is not recording, until it does again.
     var problem: String?
-    /// Tries it again after a while.
+    /// The scheduled retry.
     var retry: Scheduled<Void>?
     /// relayd stops.
     var isOver = false
 
-    /// Nothing is tried again.
+    /// Cancels all retries.
     mutating func giveUp() {
         retry?.cancel()
         (retry, problem, patience) = (nil, nil, AlwaysPatience())
@@ -46,7 +46,8 @@ struct RecorderState {
     /// The recording that has its file.
     var begun: Recording? { beginning == nil ? recording : nil }
 
-    /// What `record.always` is about to begin is no longer what the configuration says: the next one is.
+    /// Compares a recording that `record.always` is about to begin with the configuration: if it is
+    /// outdated, it ends as soon as it has begun, and another one follows.
     mutating func compareBeginning() {
         guard isAlways, isAutomatic, beginning != nil, let recording else { return }
         let isOld = recording.policy != policy
@@ -54,9 +55,9 @@ struct RecorderState {
         isAlwaysDue = isOld
     }
 
-    /// Somebody ends the recording.
+    /// Called when somebody ends the recording.
     ///
-    /// - Returns: Whether it is about to begin, and ends as soon as it has begun.
+    /// - Returns: Whether it is only about to begin, and so ends as soon as it has begun.
     mutating func stopBeginning() -> Bool {
         guard beginning != nil else { return false }
         beginning?.unwanted = "stopped"
@@ -67,9 +68,10 @@ struct RecorderState {
         return true
     }
 
-    /// The recording is over, or could not begin.
+    /// Called when the recording is over, or could not begin.
     ///
-    /// - Returns: Whether it was there because `record.always` said so, and whether the next one is.
+    /// - Returns: Whether it was started by `record.always`, and whether `record.always` should
+    ///   start the next one.
     mutating func end() -> (wasAutomatic: Bool, isAlwaysDue: Bool) {
         defer {
             (recording, task, beginning) = (nil, nil, nil)

@@ -4,16 +4,16 @@ import RelayCore
 import Synchronization
 import Traces
 
-/// One recording: takes what its queue of the tap brings, and writes it into a file or a ring of them.
-/// Runs where `Recorder` has it run; writing may block.
+/// One recording: reads its queue of the tap, and writes to a file or a ring of files. `Recorder`
+/// chooses where it runs; writing may block.
 final class Recording: Sendable {
-    /// What is known of it, for status.
+    /// Its progress, for the status.
     struct Progress: Sendable {
         var name: String
         var path: String
         var files = 1
         var frames = 0
-        /// Written, of all files.
+        /// Bytes written, of all files.
         var bytes = 0
         var missedFrames = 0
     }
@@ -21,23 +21,23 @@ final class Recording: Sendable {
     let startedAt: Timestamp
     let queue: TapQueue
     let disk: DiskWatch
-    /// What it applies until it ends.
+    /// The policy it applies until it ends.
     let policy: RecordingPolicy
     private let folder: RecordingFolder
     private let state: Mutex<Progress>
     private let header: TraceHeader
-    /// Why it is to end, once somebody has said so.
+    /// The reason to end, once somebody has given one.
     private let reason = Mutex("")
 
-    /// What is taken from the queue at once.
+    /// Bytes taken from the queue at once.
     private static let bytesAtOnce = 4 << 20
-    /// What is written at once. More is no faster (Documentation/performance.md), and a ring's next file
-    /// would begin later.
+    /// Bytes written at once. More is no faster (Documentation/performance.md), and would delay the
+    /// start of a ring's next file.
     private static let bytesPerWrite = 256 << 10
-    /// How often is looked whether the file is still there.
+    /// Interval of checks that the file still exists.
     private static let pauseBetweenLooks = Duration.seconds(1)
 
-    /// - Parameter diskLimit: After how long a disk is said to take nothing.
+    /// - Parameter diskLimit: Time after which a disk is reported as stalled.
     init(
         _ name: String, _ policy: RecordingPolicy, in folder: RecordingFolder,
         _ header: TraceHeader, startedAt: Timestamp, diskLimit: Duration = DiskWatch.limit
@@ -54,17 +54,17 @@ final class Recording: Sendable {
 
     var progress: Progress { state.withLock { $0 } }
 
-    /// Says why it ends. The queue's end ends it.
+    /// Sets the reason for its end. The end of the queue ends it.
     func willEnd(because words: String) { reason.withLock { $0 = words } }
 
-    /// A ring's files have numbers.
+    /// The file name; files of a ring are numbered.
     private static func file(_ name: String, _ number: Int, _ policy: RecordingPolicy) -> String {
         let digits = String(number)
         let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         return name + (policy.isRing && number > 1 ? "-\(padded)" : "") + RecordingFolder.suffix
     }
 
-    /// The same as `open` with a name that no file in the folder has, and makes the folder if need be.
+    /// Like `open`, but with a name that no file in the folder has; creates the folder if needed.
     func openFreely() throws(RecordingFailure) -> RecordingFolder.NewFile {
         try folder.make()
         let name = folder.freeName(progress.name)
@@ -73,10 +73,10 @@ final class Recording: Sendable {
         return try open()
     }
 
-    /// Opens the first file and writes its beginning. Before anything is taken from the tap, so that whoever
-    /// asked is told what is wrong, also of a disk that is full.
+    /// Opens the first file and writes its beginning. Called before anything is taken from the tap, so that
+    /// the caller learns of any problem, such as a full disk.
     ///
-    /// - Returns: What `run` is to be given; nobody closes it otherwise.
+    /// - Returns: The file to pass to `run`; otherwise nobody closes it.
     func open() throws(RecordingFailure) -> RecordingFolder.NewFile {
         var file = try folder.create(Self.file(progress.name, 1, policy))
         var encoder = TraceEncoder(header, operatingSystem: SystemName.current)
@@ -88,7 +88,7 @@ final class Recording: Sendable {
         return file
     }
 
-    /// The recording, to be run into the file that was opened for it.
+    /// The run of the recording, into the file that was opened for it.
     func run(into file: RecordingFolder.NewFile) -> Run {
         Run(RecordingFile(file, limit: policy.fileLimit), self)
     }
@@ -101,9 +101,9 @@ final class Recording: Sendable {
         private var blocks = TraceBlocks()
         private var number = 1
         private var opened = ContinuousClock.now
-        /// The oldest first.
+        /// Paths of its files, the oldest first.
         private var paths: [String]
-        /// When was looked whether the file is there.
+        /// When the file's existence was last checked.
         private var looked = ContinuousClock.now
 
         fileprivate init(_ file: consuming RecordingFile, _ recording: Recording) {
@@ -115,10 +115,10 @@ final class Recording: Sendable {
                 isSeveral: recording.policy.isRing)
         }
 
-        /// Until the queue ends.
+        /// Runs until the queue ends.
         ///
-        /// - Throws: `RecordingFailure` when a file cannot be written, and what was written stays readable; or
-        ///   when it has been removed.
+        /// - Throws: `RecordingFailure` if a file cannot be written (what was written stays readable), or has
+        ///   been removed.
         mutating func run() async throws(RecordingFailure) {
             try begin()
             let patience: Duration? =
@@ -141,7 +141,7 @@ final class Recording: Sendable {
 
         private mutating func begin() throws(RecordingFailure) {
             encoder.begin(started: "\(Timestamp.now)", at: .now(), into: &blocks)
-            // The first file has its beginning, from `open`.
+            // The first file already has its beginning, written by `open`.
             if number == 1, file.bytes > 0 { blocks.clear() }
             try write()
         }
@@ -152,7 +152,7 @@ final class Recording: Sendable {
             try look()
         }
 
-        /// A recording into a file that nobody can find must not pass for one.
+        /// Fails if the file has been removed: nobody could find such a recording.
         private mutating func look() throws(RecordingFailure) {
             looked = .now
             if file.isRemoved { throw .removed(file.path) }
@@ -163,7 +163,7 @@ final class Recording: Sendable {
             if recording.policy.isNextDue(bytes: file.bytes, age: age) { try goOn() }
         }
 
-        /// The next file of the ring; the oldest makes room for it.
+        /// Continues with the next file of the ring; the oldest makes room for it.
         private mutating func goOn() throws(RecordingFailure) {
             try end(because: "the next file follows")
             number += 1
@@ -180,7 +180,7 @@ final class Recording: Sendable {
             }
         }
 
-        /// A disk that hangs may hang here, too.
+        /// A hanging disk may hang here, too.
         private mutating func openNext() throws(RecordingFailure) {
             recording.disk.writeBegins()
             defer { recording.disk.writeEnds() }

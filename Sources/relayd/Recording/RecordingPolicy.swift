@@ -3,29 +3,29 @@ package import Traces
 
 /// How recordings are made: the section `record` of the configuration.
 package struct RecordingPolicy: Sendable, Equatable {
-    /// Where files are; nil where the machine has no place for what outlives relayd.
+    /// The folder of the files; nil if the machine has no place for persistent files.
     package var folder: String?
     package var streams = TraceStreams.all
     /// Parameters whose values are overwritten.
     package var masked: [String] = []
-    /// What becomes of traffic that comes faster than the disk takes it.
+    /// What happens to traffic that is faster than the disk.
     package var whenBehind = WhenBehind.wait
-    /// Bytes between the relay and the disk.
+    /// Bytes buffered between the relay and the disk.
     package var queueBytes = 64 << 20
-    /// A file that has become so large is followed by the next; 0 for one file however large.
+    /// A file of this size is followed by the next; 0 for one file of any size.
     package var fileBytes = 1 << 30
-    /// A file that is so old is followed by the next; 0 for one file however long.
+    /// A file of this age is followed by the next; 0 for one file of any age.
     package var fileTime = Duration.zero
-    /// Files that are kept of one recording; the oldest are removed. 0 keeps all.
+    /// Number of files kept of one recording; the oldest are removed. 0 keeps all.
     package var files = 8
     /// Bytes of memory for the latest traffic; 0 for none.
     package var lastBytes = 0
-    /// What has it written into a file.
+    /// Events at which that traffic is saved to a file.
     package var saveOn: [SaveTrigger] = []
 
     package init() {}
 
-    /// - Parameter state: The directory for what outlives relayd; nil where there is none.
+    /// - Parameter state: The state directory; nil if there is none.
     package init(_ config: Config.Record, state: String?) {
         folder =
             switch config.directory {
@@ -58,7 +58,7 @@ package struct RecordingPolicy: Sendable, Equatable {
             streamDelay: .milliseconds(50), overflow: whenBehind == .wait ? .wait : .miss)
     }
 
-    /// How somebody who looks on gets them.
+    /// How a live client gets its frames.
     var livePolicy: TapPolicy {
         var policy = tapPolicy
         policy.overflow = .miss

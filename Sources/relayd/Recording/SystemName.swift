@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system relayd runs on, for who reads a recording elsewhere.
+/// The system relayd runs on, for people who read a recording elsewhere.
 enum SystemName {
     /// Such as "Linux 6.1.0-18-amd64 x86_64".
     static var current: String? {

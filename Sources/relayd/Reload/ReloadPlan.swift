@@ -1,9 +1,9 @@
 package import ControlAPI
 
-/// What a changed configuration means for a relayd that runs: which options a reload applies, and
-/// which have to wait for a restart. `Daemon` carries it out.
+/// What a changed configuration means for a running relayd: which options a reload applies, and
+/// which have to wait for a restart. `ReloadTargets` carries it out.
 package struct ReloadPlan: Sendable {
-    /// The configuration that holds afterwards: the running one with what can be applied.
+    /// The configuration in force afterwards: the running one with the applicable changes.
     package let effective: EffectiveConfig
     /// Paths of the options that change now, such as `apps.hold_timeout`.
     package let applied: [String]
@@ -11,7 +11,7 @@ package struct ReloadPlan: Sendable {
     package let needingRestart: [String]
 
     /// Options that can change while relayd runs. The others are built into parts that would lose
-    /// what they hold: queues, the ring of messages, the catalogue, the log's outputs.
+    /// their contents: queues, the ring of messages, the catalogue, the log's outputs.
     package static let reloadable: Set<String> = forNextRecording.union([
         "accessory", "listen",
         "apps.when_accessory_absent", "apps.hold_timeout", "apps.when_link_lost",
@@ -30,14 +30,14 @@ package struct ReloadPlan: Sendable {
         "openxc.rate", "openxc.writes",
     ])
 
-    /// Of these, what an app or the link gets when it connects, and keeps.
+    /// Of these, the options that an app or the link gets when it connects, and keeps.
     package static let forNewConnections: Set<String> = [
         "apps.silent_timeout", "limits.maximum_payload",
         "openxc.format", "openxc.queue", "openxc.names", "openxc.buses", "openxc.ids",
         "openxc.on_change", "openxc.rate",
     ]
 
-    /// Of these, what a recording gets when it begins, and keeps.
+    /// Of these, the options that a recording gets when it begins, and keeps.
     package static let forNextRecording: Set<String> = [
         "record.directory", "record.file_size", "record.file_time", "record.files",
         "record.streams", "record.mask", "record.when_behind", "record.queue",
@@ -67,7 +67,7 @@ package struct ReloadPlan: Sendable {
 
     package var config: Config { effective.config }
 
-    /// What is answered to who asked for it.
+    /// The answer to the request for the reload.
     package var report: ReloadReport {
         let isNothing = applied.isEmpty && needingRestart.isEmpty
         var parts = [isNothing ? "nothing has changed" : "the configuration has been reloaded"]
@@ -84,9 +84,9 @@ package struct ReloadPlan: Sendable {
             summary: parts.joined(separator: "; "), changed: applied, needsRestart: needingRestart)
     }
 
-    /// What is said in the log: one sentence.
+    /// The log message: one sentence.
     ///
-    /// - Parameter unit: what systemd calls this relayd; nil when it did not start it.
+    /// - Parameter unit: systemd's unit of this relayd; nil if systemd did not start it.
     package func summary(unit: SystemdUnit? = .ofThisProcess) -> String {
         var parts: [String] = []
         if !applied.isEmpty {

@@ -4,10 +4,10 @@ import Logging
 import OpenXCRelay
 import RelayCore
 
-/// The parts of relayd that a reload changes while they run. What may fail comes first, so that a reload
-/// that is refused has changed nothing.
+/// The parts of relayd that a reload changes while they run. Steps that may fail come first, so that a
+/// refused reload has changed nothing.
 struct ReloadTargets: Sendable {
-    /// What the accessory speaks, for as long as relayd runs.
+    /// The accessory's language, fixed while relayd runs.
     let language: AccessoryAddress.Language
     let server: AppServer
     let link: SupervisorRunner
@@ -22,11 +22,11 @@ struct ReloadTargets: Sendable {
     let outputs: LogOutputs
     let events: EventRing
     let logger: Logger
-    /// Where recordings and media files go when the configuration does not say.
+    /// Where recordings and media files go if the configuration does not say.
     let stateDirectory: String?
     let makeSupervisor: @Sendable (AccessoryAddress, any AccessoryTransport) -> LinkSupervisor
 
-    /// - Throws: What keeps the new configuration from being used, written for people.
+    /// - Throws: The error that keeps the new configuration from being used, written for people.
     func apply(_ plan: ReloadPlan) async throws {
         let config = plan.config
         let address = try AccessoryAddress(config.accessory).judged()
@@ -49,7 +49,7 @@ struct ReloadTargets: Sendable {
         await media.apply(MediaPolicy(config.media, state: stateDirectory))
         drive.isOn = config.drive.enabled
         if !config.drive.enabled {
-            // Nobody may remove them any more.
+            // Nobody may remove fault rules any more.
             let count = try await relay.removeFaults()
             if count > 0 {
                 logger.notice(

@@ -2,14 +2,14 @@ import ControlAPI
 import Logging
 import ServiceLifecycle
 
-/// Keeps the running configuration, and reads it again on SIGHUP and POST /v1/reload; one reload at
-/// a time.
+/// Keeps the running configuration, and rereads it on SIGHUP and POST /v1/reload; one reload at a
+/// time.
 ///
 /// A configuration that cannot be read, or cannot be applied, is refused as a whole: the old one
-/// stays, and the reason stands in the log and in systemd's status line until one is accepted.
+/// stays, and the reason is shown in the log and in systemd's status line until one is accepted.
 actor Reloader: Service {
     typealias Load = @Sendable () throws -> EffectiveConfig
-    /// Carries a plan out; what it throws refuses the configuration.
+    /// Carries out a plan; an error refuses the configuration.
     typealias Apply = @Sendable (ReloadPlan) async throws -> Void
 
     private var running: EffectiveConfig
@@ -27,7 +27,8 @@ actor Reloader: Service {
 
     /// - Parameters:
     ///   - status: the status line once the reload is over.
-    ///   - refused: hears why a configuration was refused, and nil when one is accepted.
+    ///   - refused: called with the reason if a configuration is refused, and with nil if one is
+    ///     accepted.
     init(
         running: EffectiveConfig, load: @escaping Load, systemd: SystemdNotifier, logger: Logger,
         status: @escaping @Sendable () async -> String?,
@@ -40,7 +41,7 @@ actor Reloader: Service {
         self.status = status
         self.refused = refused
         self.logger = logger
-        // Requests during a reload are one more reload.
+        // Requests during a reload lead to one more reload.
         (requests, requested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -61,14 +62,14 @@ actor Reloader: Service {
         if isReloading {
             isWantedAgain = true
         } else {
-            // What is wrong stands in the log, which is all a signal can answer.
+            // Errors are in the log, the only possible answer to a signal.
             _ = try? await reload()
         }
     }
 
     /// Reads the configuration and applies it.
     ///
-    /// - Throws: `APIError` with everything that is wrong with it.
+    /// - Throws: `APIError` with all problems of the configuration.
     func reload() async throws -> ReloadReport {
         guard !isReloading else {
             throw APIError(.conflict, "the configuration is being read already; try again")

@@ -1,21 +1,21 @@
 import AccessoryLinks
 import Synchronization
 
-/// The place of the link supervisor: runs one after the other, and the one before has closed its
-/// link when the next begins. `RelayService` runs it, a reload puts another supervisor in.
+/// Runs link supervisors, one after the other: each has closed its link before the next begins.
+/// `RelayService` runs it; a reload replaces the supervisor.
 final class SupervisorRunner: Sendable {
     private let latest: Mutex<LinkSupervisor>
     private let supervisors: AsyncStream<LinkSupervisor>
     private let replacement: AsyncStream<LinkSupervisor>.Continuation
 
     init(_ first: LinkSupervisor) {
-        // Of several that wait only the last one counts.
+        // Of several waiting supervisors only the last one counts.
         (supervisors, replacement) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         latest = Mutex(first)
         replacement.yield(first)
     }
 
-    /// - Parameter reason: why the link that is open ends, for apps and log.
+    /// - Parameter reason: why the open link ends, for apps and log.
     func replace(with supervisor: LinkSupervisor, because reason: String) {
         latest.withLock { latest in
             latest.willEnd(because: reason)
@@ -24,7 +24,7 @@ final class SupervisorRunner: Sendable {
         replacement.yield(supervisor)
     }
 
-    /// Closes the link if it was open at `moment` and still is, and opens it again; does not wait.
+    /// Closes and reopens the link if it was open at `moment` and still is; does not wait.
     func reopen(askedAt moment: ContinuousClock.Instant) {
         latest.withLock { $0 }.reopen(askedAt: moment)
     }

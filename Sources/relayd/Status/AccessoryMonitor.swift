@@ -2,21 +2,21 @@ import AccessoryLinks
 import ControlAPI
 import Synchronization
 
-/// The latest state of the accessory's link, in the words of the status: told by the link
-/// supervisor, asked by the status.
+/// The latest state of the accessory's link, in the terms of the status: set by the link
+/// supervisor, read by the status.
 final class AccessoryMonitor: Sendable {
     private struct State {
         var link = ConnectionState.opening
         var since = Timestamp.now
         var kind: String
         var address: String
-        /// What the transport knows of its links.
+        /// What the transport knows about its links.
         var details: LinkDetails?
     }
 
     private let state: Mutex<State>
 
-    /// The same for as long as relayd runs.
+    /// Fixed while relayd runs.
     let language: AccessoryAddress.Language
 
     init(
@@ -30,13 +30,13 @@ final class AccessoryMonitor: Sendable {
     var kind: String { state.withLock(\.kind) }
     var address: String { state.withLock(\.address) }
 
-    /// Another accessory from here on; what was lost on the way to an earlier one was its own.
+    /// Switches to another accessory; losses on the way to an earlier one no longer count.
     func moved(toKind kind: String, address: String, details: LinkDetails?) {
         state.withLock { $0 = State(kind: kind, address: address, details: details) }
     }
 
-    /// The open device in words, the bytes lost in flight each way, and when that was last; nil where
-    /// the transport cannot know.
+    /// The open device in words, the bytes lost in flight each way, and the time of the last loss;
+    /// nil if the transport cannot know.
     var details: (device: String?, lostBytesIn: Int?, lostBytesOut: Int?, lostAt: Timestamp?) {
         guard let details = state.withLock({ $0.details }) else { return (nil, nil, nil, nil) }
         let values = details.values
@@ -47,15 +47,16 @@ final class AccessoryMonitor: Sendable {
         )
     }
 
-    /// System calls that hang in a device's driver; nil when none does.
+    /// System calls that hang in a device's driver; nil if there are none.
     var hanging: [String]? {
         let calls = DeviceCalls.shared.hanging.map { "\($0.call) \($0.path)" }
         return calls.isEmpty ? nil : calls
     }
 
-    /// The state that goes with what the hub said in between: it knows of a link's begin and end a
-    /// moment before the link supervisor tells of them, and an open link is one that it has counted. Of
-    /// one that has just ended nobody has said why yet; the next thing is that it is opened again.
+    /// The state that matches what the hub said between the two readings of `current`. The hub knows
+    /// that a link has begun or ended a moment before the link supervisor reports it, and a link is
+    /// open only if the hub has counted it. If a link has just ended, the reason is not known yet, and
+    /// the next step is to open it again.
     static func state(isUp: Bool, _ earlier: Current, _ later: Current) -> Current {
         switch (isUp, earlier.state, later.state) {
         case (true, _, .open): later
@@ -69,13 +70,13 @@ final class AccessoryMonitor: Sendable {
 
     func changed(to link: ConnectionState) {
         state.withLock { state in
-            // A further failed attempt is no new state.
+            // Another failed attempt is not a new state.
             if !link.isSameKind(as: state.link) { state.since = .now }
             state.link = link
         }
     }
 
-    /// How the link stands; attempts count while it waits.
+    /// The state of the link; attempts are counted while it waits.
     typealias Current = (
         state: AccessoryState, since: Timestamp, reason: AccessoryReason?, attempts: Int
     )
@@ -112,7 +113,7 @@ extension ConnectionState {
 }
 
 extension AccessoryAddress.Language {
-    /// As the control API says it.
+    /// The language in the terms of the control API.
     var spoken: AccessoryProtocol {
         switch self {
         case .sdl: .sdl

@@ -2,22 +2,22 @@ import ControlAPI
 import Glibc
 import Synchronization
 
-/// What a person sees first who starts relayd on a terminal: where the head unit is, where apps connect,
-/// where the dashboard is, and what to type next. A pure function of values; `StartScreenPrinter` shows
-/// it once.
+/// The first screen for a person who starts relayd on a terminal: where the head unit is, where apps
+/// connect, where the dashboard is, and what to type next. A pure function of values;
+/// `StartScreenPrinter` shows it once.
 struct StartScreen: Sendable {
-    /// Where the head unit is, how its link stands in words, and whether all is well with it.
+    /// Where the head unit is, the state of its link in words, and whether the link is well.
     var headUnit: (address: String, state: String, isWell: Bool)
-    /// It is a vehicle interface.
+    /// The accessory is a vehicle interface.
     var isVehicle = false
-    /// Where apps connect; first what a phone can use.
+    /// Where apps connect; addresses a phone can use come first.
     var addresses: [String]
-    /// The address with its token; nil where there is none.
+    /// The address with its token; nil if there is no dashboard.
     var dashboard: String?
-    /// The path of the control socket, where relayctl does not find it by itself.
+    /// The path of the control socket, if relayctl does not find it by itself.
     var socket: String?
 
-    /// "  head unit   ": the longest label and some air.
+    /// "  head unit   ": the longest label and some space.
     private static let labelColumns = 14
     private static let gap = 3
 
@@ -25,11 +25,11 @@ struct StartScreen: Sendable {
         var label: String
         var value: String
         var comment = ""
-        /// The same for a terminal where it does not fit.
+        /// A shorter comment for a terminal where the other does not fit.
         var shorter: String?
         var look: Look = .plain
 
-        /// nil where there is no room.
+        /// nil if there is no room.
         func comment(within columns: Int) -> String? {
             [comment, shorter ?? comment].first { $0.unicodeScalars.count <= columns }
         }
@@ -41,8 +41,8 @@ struct StartScreen: Sendable {
         case yellow = "\u{1B}[33m"
     }
 
-    /// One line for each thing, and more of them where the terminal is narrow: a comment that does not fit
-    /// stands below what it is about. An address is never cut.
+    /// One line for each item, and more on a narrow terminal: a comment that does not fit goes below its
+    /// item. An address is never cut.
     ///
     /// - Parameter width: of the terminal, in columns.
     func lines(width: Int, isColoured: Bool) -> [String] {
@@ -117,10 +117,10 @@ struct StartScreen: Sendable {
     }
 }
 
-/// Shows the first screen once: when it is known how the head unit's link stands, or a moment after relayd
-/// is ready. Armed by `Daemon`, told by the link's supervisor.
+/// Shows the first screen once: when the state of the head unit's link is known, or a moment after relayd
+/// is ready. Armed by `Daemon`, triggered by the link's supervisor.
 final class StartScreenPrinter: Sendable {
-    /// Long enough for a link that is there, short enough not to be waited for.
+    /// Long enough for an available link to open, short enough not to be felt as a wait.
     static let patience = Duration.milliseconds(300)
 
     private let pending = Mutex<(@Sendable () -> Void)?>(nil)
@@ -129,7 +129,7 @@ final class StartScreenPrinter: Sendable {
         pending.withLock { $0 = print }
     }
 
-    /// Does nothing from the second time on.
+    /// Shows the screen the first time; later calls do nothing.
     func show() {
         let print = pending.withLock { pending in
             defer { pending = nil }
@@ -138,7 +138,7 @@ final class StartScreenPrinter: Sendable {
         print?()
     }
 
-    /// Columns of the terminal that the descriptor is; nil when it is none.
+    /// Columns of the descriptor's terminal; nil if it is not a terminal.
     static func columns(of descriptor: CInt) -> Int? {
         guard isatty(descriptor) == 1 else { return nil }
         var size = winsize()

@@ -3,11 +3,11 @@ import SDLProtocol
 import SDLTraffic
 import ServiceLifecycle
 
-/// Keeps the line that `systemctl status relayd` shows up to date, without a timer: tells systemd
-/// the summary whenever something happened that may have changed it.
+/// Keeps the status line of `systemctl status relayd` up to date, without a timer: sends the
+/// summary to systemd whenever it may have changed.
 ///
-/// Woken by the link supervisor and, as a consumer of decoded traffic, by apps that come, go and
-/// register; asleep otherwise.
+/// Woken by the link supervisor and, as a consumer of decoded traffic, by apps that connect, leave
+/// and register; asleep otherwise.
 struct StatusLine: Service, TrafficConsumer {
     private let reporter: StatusReporter
     private let systemd: SystemdNotifier
@@ -17,7 +17,7 @@ struct StatusLine: Service, TrafficConsumer {
     init(reporter: StatusReporter, systemd: SystemdNotifier) {
         self.reporter = reporter
         self.systemd = systemd
-        // One reminder is enough: the summary is read when it is taken.
+        // One pending change is enough: the summary is read when it is handled.
         (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 

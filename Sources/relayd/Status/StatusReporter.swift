@@ -7,8 +7,7 @@ import SDLProtocol
 import SDLTraffic
 import Synchronization
 
-/// Makes a `StatusSnapshot` when somebody asks: what the hub counts, the link's state, what the
-/// observers learnt.
+/// Builds a `StatusSnapshot` on request: the hub's counts, the link's state, the observers' facts.
 final class StatusReporter: Sendable {
     private let relay: Relay
     private let accessory: AccessoryMonitor
@@ -60,17 +59,17 @@ final class StatusReporter: Sendable {
         Duration(effective.withLock { $0.config.hub.farewellTimeout })
     }
 
-    /// Why the latest reload was refused; nil once one is accepted.
+    /// Sets why the latest reload was refused; nil once one is accepted.
     func refused(_ reason: String?) {
         refusedConfiguration.withLock { $0 = reason }
     }
 
-    /// Where the dashboard is; nil where it is not.
+    /// Sets the URL of the dashboard; nil if it is not served.
     func serves(dashboard url: String?) {
         dashboard.withLock { $0 = url }
     }
 
-    /// Every option in force, and where its value is from.
+    /// Every option in force, and the origin of its value.
     var configuration: ConfigReport {
         var report = effective.withLock { $0 }.report
         report.specification = specification

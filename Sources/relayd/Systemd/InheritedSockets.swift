@@ -1,13 +1,13 @@
 internal import CSystemd
 internal import Glibc
 
-/// The listening sockets that systemd hands over at the start (sd_listen_fds(3)), told apart by the
-/// name their unit gives them (systemd.socket(5), "FileDescriptorName"). `Daemon` asks for them
-/// before it opens any of its own.
+/// The listening sockets that systemd passes at the start (sd_listen_fds(3)), distinguished by the
+/// name in their unit (systemd.socket(5), "FileDescriptorName"). `Daemon` asks for them before it
+/// opens any of its own.
 package struct InheritedSockets: Sendable, Equatable {
-    /// Descriptors on which apps connect; empty = relayd opens what `listen` says.
+    /// Descriptors on which apps connect; empty = relayd opens the addresses in `listen`.
     package var apps: [CInt] = []
-    /// Descriptor of the control socket; nil = relayd makes one itself.
+    /// Descriptor of the control socket; nil = relayd creates one itself.
     package var control: CInt?
 
     package static let appsName = "apps"
@@ -15,7 +15,7 @@ package struct InheritedSockets: Sendable, Equatable {
 
     package init() {}
 
-    /// Sorts what was handed over.
+    /// Sorts the passed descriptors.
     ///
     /// - Parameters:
     ///   - named: descriptors and their names, in the order systemd passed them.
@@ -39,7 +39,7 @@ package struct InheritedSockets: Sendable, Equatable {
         }
     }
 
-    /// What this process was handed, if anything; to be called once.
+    /// The sockets passed to this process, if any; call this only once.
     package static func fromSystemd() throws(InheritedSocketError) -> InheritedSockets {
         var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = sd_listen_fds_with_names(0, &list)
@@ -51,7 +51,7 @@ package struct InheritedSockets: Sendable, Equatable {
         var named: [(descriptor: CInt, name: String)] = []
         for index in 0..<Int(count) {
             let name = list[index].map { String(cString: $0) } ?? ""
-            // SD_LISTEN_FDS_START: behind standard input, output and error.
+            // SD_LISTEN_FDS_START: after standard input, output and error.
             named.append((3 + CInt(index), name))
         }
         return try InheritedSockets(named)

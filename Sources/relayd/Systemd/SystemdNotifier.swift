@@ -7,9 +7,9 @@ internal import SDLTraffic
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// relayd's word to systemd: ready, what it is doing, stopping, alive (sd_notify(3)). `Daemon`
-/// makes one and puts it last in its `ServiceGroup`, so that it is the first to hear of a shutdown.
-/// Does nothing when no service manager asks.
+/// relayd's notifications to systemd: ready, status, stopping, alive (sd_notify(3)). `Daemon`
+/// creates one and puts it last in its `ServiceGroup`, so that it learns of a shutdown first. Does
+/// nothing if there is no service manager.
 package final class SystemdNotifier: Service {
     /// How long systemd waits for a sign of life; `nil` when it does not.
     private let watchdog: Duration?
@@ -17,17 +17,17 @@ package final class SystemdNotifier: Service {
     private let send: @Sendable (String) -> Void
     private let stopTime: StopTime
     private let logger: Logger
-    /// Datagrams leave from here, in order: sending may block while systemd is busy, and the
-    /// event loop must not.
+    /// Sends datagrams in order: sending may block while systemd is busy, and the event loop must
+    /// not.
     private let thread = SerialThread(named: "systemd")
     private let lastStatus = Mutex("")
-    /// Stands before every status until a reload succeeds.
+    /// Precedes every status until a reload succeeds.
     private let note = Mutex<String?>(nil)
 
     /// - Parameters:
     ///   - watchdog: how long systemd waits for a sign of life; `nil` when it does not.
-    ///   - isAlive: goes through whatever must work for relayd to be of use, its event loop
-    ///     before all. Until it returns `true`, systemd hears nothing.
+    ///   - isAlive: checks everything that must work for relayd to be of use, above all its event
+    ///     loop. Until it returns `true`, systemd gets no sign of life.
     ///   - stopTime: how long a stop may take.
     ///   - send: delivers one notification.
     package init(
@@ -44,19 +44,19 @@ package final class SystemdNotifier: Service {
         self.logger = logger
     }
 
-    /// How long systemd waits for a sign of life from this very process; `nil` when it does not.
+    /// How long systemd waits for a sign of life from this process; `nil` when it does not.
     package static func watchdogInterval() -> Duration? {
         var microseconds: UInt64 = 0
         let isEnabled = sd_watchdog_enabled(0, &microseconds) > 0
         return isEnabled && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Says that relayd serves; to be called once everything listens.
+    /// Says that relayd is ready; call this once everything listens.
     package func ready(status: String) {
         notify("READY=1\nSTATUS=\(remember(status))")
     }
 
-    /// Changes the line that `systemctl status` shows. Cheap when it is the same as before.
+    /// Changes the line that `systemctl status` shows. Cheap if unchanged.
     package func update(status: String) {
         let line = line(status)
         let isNew = lastStatus.withLock { last in
@@ -77,8 +77,8 @@ package final class SystemdNotifier: Service {
     /// Says that the reload is over.
     ///
     /// - Parameters:
-    ///   - note: what stays to be said in front of the status; nil when all is well.
-    ///   - status: nil leaves the one before.
+    ///   - note: text to show before the status from now on; nil if all is well.
+    ///   - status: nil keeps the previous one.
     package func reloaded(note: String?, status: String?) {
         self.note.withLock { $0 = note }
         let status = status.map { remember($0) } ?? lastStatus.withLock { $0 }
@@ -100,7 +100,7 @@ package final class SystemdNotifier: Service {
             if let watchdog {
                 await feed(every: watchdog / 2)
             } else {
-                // Throws only when cancelled, which ends us as well.
+                // Throws only when cancelled, which also ends this service.
                 try? await gracefulShutdown()
             }
         } onGracefulShutdown: {
@@ -132,7 +132,7 @@ package final class SystemdNotifier: Service {
         }
     }
 
-    /// Waits until everything said so far has left the process.
+    /// Waits until all notifications so far have left the process.
     private func sent() async {
         await withCheckedContinuation { continuation in
             thread.async { continuation.resume() }
@@ -153,7 +153,8 @@ package final class SystemdNotifier: Service {
         Self.oneLine(note.withLock { $0 }.map { "\($0); \(status)" } ?? status)
     }
 
-    /// A notification is lines of `NAME=value`; a status may hold an app's name, and that anything.
+    /// A notification consists of `NAME=value` lines; a status may contain an app's name, which may
+    /// contain anything.
     private static func oneLine(_ status: String) -> String {
         LogText.oneLine(status)
     }

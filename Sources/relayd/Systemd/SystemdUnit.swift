@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// The unit of systemd this process is, for messages that name it. Asked by the status and by
+/// The systemd unit of this process, for messages that name it. Used by the status and by
 /// `ReloadPlan`.
 package struct SystemdUnit: Sendable, Equatable {
     /// Such as "relayd@left.service".
     package var name: String
-    /// It belongs to a user's own manager, not to the system's.
+    /// Whether it belongs to a user's own manager, not to the system's.
     package var isUsers = false
 }
 
 extension SystemdUnit {
-    /// Nil when systemd did not start this very process: a shell in a terminal is in a unit, too.
+    /// Nil if systemd did not start this process itself: a shell in a terminal is in a unit, too.
     package static let ofThisProcess: SystemdUnit? = {
         // Set by systemd 248 and later for the process it starts (systemd.exec(5)).
         guard let text = getenv("SYSTEMD_EXEC_PID"), Int32(String(cString: text)) == getpid()
@@ -22,7 +22,7 @@ extension SystemdUnit {
     /// The unit in the text of /proc/PID/cgroup (cgroups(7)): the last service in the path of
     /// systemd's own hierarchy, which is a user's below `user@1000.service`.
     package init?(cgroups text: String) {
-        // "0::/system.slice/relayd.service", before cgroup v2 "1:name=systemd:/system.slice/…". Where both
+        // "0::/system.slice/relayd.service", before cgroup v2 "1:name=systemd:/system.slice/…". If both
         // are mounted, systemd may use only one of them, and the other says "/".
         let paths = text.split(separator: "\n").lazy
             .filter { $0.hasPrefix("0::") || $0.contains(":name=systemd:") }
@@ -36,7 +36,7 @@ extension SystemdUnit {
         self.init(name: String(name), isUsers: isUsers)
     }
 
-    /// The command that does it to this unit, such as "systemctl restart relayd@left".
+    /// The systemctl command with this verb for the unit, such as "systemctl restart relayd@left".
     package func command(_ verb: String) -> String {
         let short = name.hasSuffix(".service") ? String(name.dropLast(".service".count)) : name
         return "systemctl \(isUsers ? "--user " : "")\(verb) \(short)"

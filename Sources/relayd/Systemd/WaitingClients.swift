@@ -2,25 +2,26 @@ import CSystemd
 import ControlAPI
 import Glibc
 
-/// Whoever connected before relayd was there: ends the connections that wait on systemd's sockets
-/// for a relayd that will not run. Used by `Relayd` when its configuration is refused.
+/// Ends the connections of clients that wait on systemd's sockets for a relayd that will not run.
+/// Used by `Relayd` when its configuration is refused.
 ///
-/// systemd starts relayd as long as somebody waits on a socket it listens on. A relayd that leaves them
-/// there is started again at once, until the limit of the unit is reached, and then the sockets are
-/// gone, too.
+/// systemd starts relayd as long as a client waits on a socket it listens on. If relayd left them
+/// waiting, it would be restarted at once, until the limit of the unit is reached, and then the sockets
+/// would be gone, too.
 enum WaitingClients {
-    /// More than wait on a bench; whoever is left starts relayd once more.
+    /// More than wait on a bench; if any are left, relayd is started once more.
     private static let maximumClients = 1_000
-    /// How long a client of the control socket may take to send its request. An answer that is sent to
-    /// one that is still writing would be lost.
+    /// How long a client of the control socket may take to send its request. An answer sent while the
+    /// client is still writing would be lost.
     private static let patienceMilliseconds: CInt = 200
 
-    /// Accepts and closes what waits. relayctl is told why; for an app there is no such word.
+    /// Accepts and closes waiting connections. relayctl is told why; the apps' protocol has no
+    /// message for that.
     static func sendAway(because reason: String) {
         let answer = answer(reason)
         let count = sd_listen_fds(0)
         guard count > 0 else { return }
-        // SD_LISTEN_FDS_START: behind standard input, output and error.
+        // SD_LISTEN_FDS_START: after standard input, output and error.
         for socket in 3..<3 + count {
             let isControl = InheritedSockets.isListening(socket, .unix)
             guard isControl || InheritedSockets.isListening(socket, .tcp) else { continue }
@@ -36,7 +37,7 @@ enum WaitingClients {
 
     private static func tell(_ client: CInt, _ answer: [UInt8]) {
         guard isReady(client, within: patienceMilliseconds) else { return }
-        // A request of relayctl's is one of these at most.
+        // A request of relayctl fits into this.
         var request = [UInt8](repeating: 0, count: 16_384)
         guard recv(client, &request, request.count, 0) > 0 else { return }
         _ = send(client, answer, answer.count, CInt(MSG_NOSIGNAL))

@@ -1,18 +1,18 @@
-/// What relayd and bluetoothd say to each other for one link: sees what happens, says what to do next.
-/// `BlueZThread` carries it out.
+/// The dialogue between relayd and bluetoothd for one link: takes events and returns the actions to perform.
+/// `BlueZThread` carries them out.
 ///
-/// As the phone relayd registers the SDL service and waits for the head unit; the other way round bluetoothd
-/// looks the service up in the head unit's records and connects. Either way the connection arrives as a
-/// descriptor by `NewConnection` (BlueZ, org.bluez.Profile1). The service stays registered until the link
-/// has ended, so that bluetoothd need not take anything away from it meanwhile.
+/// In the role of the phone, relayd registers the SDL service and waits for the head unit; the other way round,
+/// bluetoothd looks the service up in the head unit's records and connects. Either way the connection arrives as a
+/// descriptor through `NewConnection` (BlueZ, org.bluez.Profile1). The service stays registered until the link has
+/// ended, so that bluetoothd need not take anything away from it meanwhile.
 struct BlueZDialogue {
     /// What the address asks for.
     struct Wish: Hashable, Sendable {
-        /// Whom to connect to; nil to wait for somebody to connect.
+        /// The device to connect to; nil to wait for a connection.
         var device: BluetoothAddress?
-        /// Of the service, in lower case.
+        /// The service's UUID, in lower case.
         var uuid: String
-        /// RFCOMM channel to wait on; nil for one that is free.
+        /// RFCOMM channel to wait on; nil for any free one.
         var channel: UInt8?
         /// `hci0`; nil for any.
         var adapter: String?
@@ -26,7 +26,7 @@ struct BlueZDialogue {
         case connectAnswered(BusFailure?)
         /// `NewConnection`.
         case connected(device: String)
-        /// Something about adapters or devices is different.
+        /// Adapters or devices have changed.
         case changed
         /// bluetoothd has left the bus, or a new one has come.
         case daemonLeft
@@ -44,11 +44,11 @@ struct BlueZDialogue {
         case connect(device: String)
         /// The head unit can connect now.
         case listening(at: String)
-        /// What has just connected is the link.
+        /// The new connection becomes the link.
         case take(device: String)
-        /// What has just connected is not wanted.
+        /// The new connection is not wanted.
         case refuse(String)
-        /// The link's bytes end here.
+        /// Shuts the link down.
         case hangUp
         /// There will be no link.
         case fail(LinkProblem)
@@ -68,8 +68,8 @@ struct BlueZDialogue {
     private var state = State.asking
     private var objects = BlueZObjects()
     private var listensAt: String?
-    /// Whether bluetoothd has been asked and has not answered, and whether something has changed since. It is
-    /// asked once at a time, however much changes.
+    /// Whether bluetoothd has been asked and has not answered yet, and whether something has changed since. Only
+    /// one question is open at a time, however much changes.
     private var isAsking = false
     private var hasChanged = false
 
@@ -87,10 +87,10 @@ struct BlueZDialogue {
         case .connectAnswered(let failure): return connectAnswered(failure)
         case .connected(let device): return connected(device)
         case .changed:
-            // While linked the link itself says what happens to it.
+            // While linked, the link itself shows what happens to it.
             return state == .listening || state == .connecting ? ask() : []
         case .daemonLeft:
-            // A connection that was handed over is the kernel's, not bluetoothd's.
+            // A connection that was handed over belongs to the kernel, not to bluetoothd.
             return isLinked ? [] : fail(BlueZProblem.noDaemon)
         case .released:
             return isLinked ? [] : fail(BlueZProblem.takenBack)
@@ -155,7 +155,7 @@ struct BlueZDialogue {
         if let failure { return fail(BlueZProblem.explain(failure, registering: wish.uuid)) }
         guard let address = wish.device else {
             state = .listening
-            // bluetoothd says that all is well also where it could not listen on the channel.
+            // bluetoothd reports success even if it could not listen on the channel.
             return wish.channel == nil ? tellPlace() : ask()
         }
         guard let device = BlueZProblem.device(address, wish, objects) else { return [] }
@@ -196,7 +196,7 @@ struct BlueZDialogue {
 
     // MARK: Words
 
-    /// Says where it listens when that is news.
+    /// Reports where relayd listens if that has changed.
     private mutating func tellPlace() -> [Action] {
         let place = place
         guard place != listensAt else { return [] }

@@ -8,11 +8,11 @@ package struct BlueZObjects: Hashable, Sendable {
         package var path: String
         package var address = ""
         package var isPowered = false
-        /// Others see it when they search.
+        /// Other devices see it when they search.
         package var isDiscoverable = false
-        /// Others may pair with it.
+        /// Other devices may pair with it.
         package var isPairable = false
-        /// Of the services that this machine offers there.
+        /// The services that this machine offers there.
         package var services: [String] = []
 
         /// `hci0`.
@@ -30,9 +30,9 @@ package struct BlueZObjects: Hashable, Sendable {
         package var name: String?
         package var isPaired = false
         package var isBlocked = false
-        /// May use other services of this machine without being asked about.
+        /// May use other services of this machine without confirmation.
         package var isTrusted = false
-        /// That it had when bluetoothd looked last; empty before.
+        /// The services that it had when bluetoothd last looked; empty before.
         package var services: [String] = []
 
         /// The way people know it: `SYNC (00:1A:7D:DA:71:13)`.
@@ -46,12 +46,12 @@ package struct BlueZObjects: Hashable, Sendable {
         (self.adapters, self.devices) = (adapters, devices)
     }
 
-    /// Those that an address means.
+    /// The adapters that an address means.
     func adapters(of wish: BlueZDialogue.Wish) -> [Adapter] {
         adapters.filter { wish.adapter == nil || $0.name == wish.adapter }
     }
 
-    /// The device with this path, or what its path says of it.
+    /// Describes the device with this path; an unknown one by the address in the path.
     func words(device path: String) -> String {
         if let known = devices.first(where: { $0.path == path }) { return known.words }
         let name = path.split(separator: "/").last ?? ""
@@ -66,20 +66,21 @@ extension BlueZObjects {
     static let service = "org.bluez"
     static let question = BusMethod("org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
 
-    /// Asks bluetoothd, once, and does not start it. Blocks for five seconds at most.
+    /// Asks bluetoothd once, without starting it. Blocks for five seconds at most.
     static func now() throws(BusFailure) -> BlueZObjects {
         let bus = try MessageBus()
         return try BlueZObjects(
             bus.ask(question, on: "/", of: service, within: 5, starts: false))
     }
 
-    /// What is read of them. Others change all the time: during a search, the strength of every signal does.
+    /// The properties that are read. Others change all the time: during a search, the strength of every signal
+    /// does.
     private static let properties: Set<String> = [
         "Address", "Powered", "Discoverable", "Pairable", "UUIDs", "Adapter", "Name", "Paired",
         "Blocked", "Trusted",
     ]
 
-    /// Whether a signal tells of something that is read here. One that is not understood may do so.
+    /// Whether a signal reports a change to what is read here. A signal that is not understood counts as one.
     static func areChanged(by signal: BusMessage) -> Bool {
         guard signal.member == "PropertiesChanged" else { return true }
         do throws(BusFailure) {
@@ -89,7 +90,7 @@ extension BlueZObjects {
                 if properties.contains(name) { isRead = true }
                 try signal.skip("v")
             }
-            // Those that are gone.
+            // The properties that were invalidated.
             if isRead { return true }
             return try signal.texts().contains(where: properties.contains)
         } catch {
@@ -112,7 +113,7 @@ extension BlueZObjects {
                 }
             }
         }
-        // In whatever order bluetoothd has them.
+        // bluetoothd lists them in no particular order.
         found.adapters.sort { $0.path < $1.path }
         found.devices.sort { $0.path < $1.path }
         self = found
@@ -154,10 +155,10 @@ extension BlueZObjects.Device {
         }
         self = device
     }
-    /// More of a name tells nobody more; the device chooses it, up to 248 bytes.
+    /// A device chooses its name, up to 248 bytes; more characters than these add nothing.
     private static let nameCharacters = 64
 
-    /// A name without what a terminal or a log might obey.
+    /// A name without the characters that a terminal or a log might obey.
     private static func printable(_ name: String) -> String {
         let clean = SystemFile.printable(name)
         return clean.count > nameCharacters ? clean.prefix(nameCharacters - 1) + "…" : clean

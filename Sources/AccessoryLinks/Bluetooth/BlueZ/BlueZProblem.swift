@@ -16,7 +16,7 @@ enum BlueZProblem {
             remedy: "disconnect it with: bluetoothctl disconnect \(address)")
     }
 
-    /// The device with this address, on the adapter that is asked for.
+    /// The device with this address, on the adapter that the user asked for.
     static func device(
         _ address: BluetoothAddress, _ wish: BlueZDialogue.Wish, _ objects: BlueZObjects
     ) -> BlueZObjects.Device? {
@@ -29,9 +29,9 @@ enum BlueZProblem {
         return known.first(where: \.isPaired) ?? known.first
     }
 
-    /// What is missing before anything else is worth a try; nil when nothing is.
+    /// The first obstacle to a link; nil when there is none.
     ///
-    /// - Parameter switches: What is known of the switches of radios.
+    /// - Parameter switches: The known switches of radios.
     static func obstacle(
         to wish: BlueZDialogue.Wish, _ objects: BlueZObjects,
         _ switches: RadioSwitches = RadioSwitches()
@@ -145,8 +145,8 @@ extension BlueZProblem {
         }
     }
 
-    /// The words of `Device1.ConnectProfile` are those of BlueZ's src/error.h, since 5.56; before they were
-    /// the system's.
+    /// The error texts of `Device1.ConnectProfile` are those of BlueZ's src/error.h, since 5.56; before that they
+    /// were the system's.
     static func explain(
         _ failure: BusFailure, connecting address: BluetoothAddress, _ wish: BlueZDialogue.Wish,
         _ objects: BlueZObjects
@@ -157,7 +157,8 @@ extension BlueZProblem {
             return LinkProblem(.other, "connecting to \(words) failed: \(failure)")
         }
         switch (name, reason(text)) {
-        // (Aborted by local: Linux 6.12 ends bluetoothd's search for records so, 40 s after a page that nobody answered.)
+        // (Aborted by local: this is how Linux 6.12 ends bluetoothd's search for records, 40 s after a page that
+        // was not answered.)
         case (_, "page-timeout"), (_, "timeout"), (_, "aborted-by-local"), (_, "abort-by-local"),
             (_, "Host is down"), (_, "Connection timed out"),
             ("org.freedesktop.DBus.Error.NoReply", _):
@@ -197,8 +198,8 @@ extension BlueZProblem {
         }
     }
 
-    /// Of the words of bluetoothd those that say why. It begins them alike for both kinds of radio link, and reports a
-    /// search for records that failed as one of either kind.
+    /// The reason in an error text of bluetoothd. The texts for both kinds of radio link begin alike, and a search
+    /// for records that failed is reported as one of either kind.
     private static func reason(_ text: String) -> String {
         for kind in ["br-connection-", "le-connection-"] where text.hasPrefix(kind) {
             return String(text.dropFirst(kind.count))
@@ -206,7 +207,7 @@ extension BlueZProblem {
         return text
     }
 
-    /// What needs nobody else was not answered.
+    /// For calls that bluetoothd can answer alone: there was no reply.
     private static func silence(_ failure: BusFailure) -> LinkProblem? {
         guard case .refused("org.freedesktop.DBus.Error.NoReply", _) = failure else { return nil }
         return LinkProblem(
@@ -215,7 +216,7 @@ extension BlueZProblem {
                 + "systemctl restart bluetooth")
     }
 
-    /// Whatever was asked: nobody is there to answer, or it may not be asked.
+    /// For any call: bluetoothd is not there to answer, or may not be asked.
     private static func general(_ failure: BusFailure) -> LinkProblem? {
         switch failure {
         case .system(_, let error):

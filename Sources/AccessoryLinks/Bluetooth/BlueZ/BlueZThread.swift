@@ -1,10 +1,10 @@
 import Glibc
 import NIOCore
 
-/// One link by way of bluetoothd: a thread with a connection of its own to the message bus, from the first
-/// question until the link has ended. It does what `BlueZDialogue` says and sleeps otherwise.
+/// One link made through bluetoothd: a thread with its own connection to the message bus, from the first question
+/// until the link has ended. It carries out the actions of `BlueZDialogue` and sleeps otherwise.
 final class BlueZThread: Sendable {
-    /// A connection that was handed over. The descriptor is the receiver's.
+    /// A connection that was handed over. The receiver owns the descriptor.
     struct Connection: Sendable {
         let descriptor: CInt
         /// The device at its other end, in words.
@@ -15,7 +15,7 @@ final class BlueZThread: Sendable {
     private let wait: BluetoothWait<Connection>
     private let listening: @Sendable (String) -> Void
 
-    /// - Parameter listening: is told where a head unit can connect, each time that this changes.
+    /// - Parameter listening: gets the place where a head unit can connect, each time that it changes.
     init(
         _ wish: BlueZDialogue.Wish, on loop: any EventLoop,
         listening: @escaping @Sendable (String) -> Void
@@ -25,8 +25,8 @@ final class BlueZThread: Sendable {
         wait = try BluetoothWait(on: loop)
     }
 
-    /// Waits for the connection, as long as it takes or until the task is cancelled. `linkEnded` must follow
-    /// when there was one.
+    /// Waits for the connection, as long as it takes or until the task is cancelled. If there was one, `linkEnded`
+    /// must follow.
     func connect() async throws(LinkProblem) -> Connection {
         try await wait.value { self.run() }
     }
@@ -38,14 +38,14 @@ final class BlueZThread: Sendable {
             var run = try Run(wish, wait, listening)
             try run.untilItIsOver()
         } catch {
-            // Nobody waits any more if the link is there already; it lives on without bluetoothd.
+            // If the link is there already, nothing waits for the result; the link lives on without bluetoothd.
             wait.fail(BlueZProblem.explain(error, asking: "anything"))
         }
     }
 }
 
 extension BlueZThread {
-    /// What the thread knows.
+    /// The state of the thread.
     private struct Run: ~Copyable {
         private let wish: BlueZDialogue.Wish
         private let result: BluetoothWait<Connection>
@@ -53,13 +53,13 @@ extension BlueZThread {
         private let bus: MessageBus
         private var dialogue: BlueZDialogue
         private var isOver = false
-        /// The unique name of bluetoothd on the bus; others have no say.
+        /// The unique name of bluetoothd on the bus; calls from others are refused.
         private var daemon = ""
-        /// Which call has which number.
+        /// The open questions, by the numbers of their calls.
         private var asked: [UInt64: Question] = [:]
-        /// The call with a connection that has just come.
+        /// The call that has just brought a connection.
         private var offered: (call: BusMessage, descriptor: CInt)?
-        /// A second descriptor of the link, to end it.
+        /// A second descriptor of the link, used to end it.
         private var link: CInt = -1
 
         private enum Question { case objects, registration, connection }
@@ -87,7 +87,7 @@ extension BlueZThread {
 
         mutating func untilItIsOver() throws(BusFailure) {
             try bus.serve(Self.path)
-            // A message on every change of a name would wake us for each program that uses the bus.
+            // A message for every change of a name would wake us for each program that uses the bus.
             try bus.hear(
                 "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
                     + "arg0='\(Self.service)'")
@@ -126,7 +126,7 @@ extension BlueZThread {
             case .answer(let number, let answer):
                 try answered(asked.removeValue(forKey: number), answer)
             case .signal(let signal) where signal.member == "NameOwnerChanged":
-                // The first news may be that bluetoothd was started to answer us.
+                // The first change may be that bluetoothd was started to answer us.
                 if !daemon.isEmpty { try receive(.daemonLeft) }
             case .signal(let signal):
                 if BlueZObjects.areChanged(by: signal) { try receive(.changed) }
@@ -215,7 +215,7 @@ extension BlueZThread {
             try receive(.connected(device: device))
         }
 
-        // MARK: What follows
+        // MARK: Actions
 
         private mutating func receive(_ event: BlueZDialogue.Event) throws(BusFailure) {
             for action in dialogue.receive(event) { try perform(action) }
@@ -259,18 +259,18 @@ extension BlueZThread {
             asked[number] = question
         }
 
-        /// What a phone says of its service. Pairing is asked for, as Android does; whether the head unit may
-        /// connect was decided by pairing.
+        /// The options with which a phone registers its service. As on Android, pairing is required, and it alone
+        /// decides whether the head unit may connect.
         private var options: [BusOption] {
             var options = [
                 BusOption("Name", .text(BluetoothTransport.serviceName)),
                 BusOption("Role", .text(wish.device == nil ? "server" : "client")),
                 BusOption("RequireAuthentication", .flag(true)),
                 BusOption("RequireAuthorization", .flag(false)),
-                // Only when we ask for it.
+                // Only when relayd asks for it.
                 BusOption("AutoConnect", .flag(false)),
             ]
-            // 0 is one that is free. Without this option bluetoothd listens nowhere, and its record of the
+            // 0 stands for any free channel. Without this option bluetoothd listens nowhere, and its record of the
             // service names no channel (BlueZ, src/profile.c, ext_start_servers).
             if wish.device == nil {
                 options.append(BusOption("Channel", .number(UInt16(wish.channel ?? 0))))

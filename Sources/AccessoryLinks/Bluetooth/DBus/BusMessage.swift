@@ -1,17 +1,17 @@
 import CSystemd
 import Glibc
 
-/// A message of the bus: its arguments are read, or written, from the first to the last.
+/// A message on the bus: its arguments are read, or written, from first to last.
 ///
 /// Types are D-Bus signatures: `s` text, `o` object path, `b` boolean, `q` 16 bits, `h` descriptor, `v` any
 /// of them, `a` array of, `{}` entry of a dictionary.
 final class BusMessage {
     private let pointer: OpaquePointer
 
-    /// - Parameter pointer: A reference that is the caller's.
+    /// - Parameter pointer: The caller's reference, which this object takes over.
     init(taking pointer: OpaquePointer) { self.pointer = pointer }
 
-    /// - Parameter pointer: Somebody else's.
+    /// - Parameter pointer: A reference that stays with its owner.
     init(sharing pointer: OpaquePointer) { self.pointer = sd_bus_message_ref(pointer) }
 
     deinit { sd_bus_message_unref(pointer) }
@@ -21,7 +21,7 @@ final class BusMessage {
         withExtendedLifetime(self) { body(pointer) }
     }
 
-    /// What it is an answer of, if that says no.
+    /// Why the call failed, if the message is an error reply.
     var failure: BusFailure? {
         guard sd_bus_message_is_method_error(pointer, nil) > 0,
             let error = sd_bus_message_get_error(pointer)
@@ -39,7 +39,7 @@ final class BusMessage {
         sd_bus_message_get_interface(pointer).map { String(cString: $0) } ?? ""
     }
 
-    /// The unique name of whoever sent it.
+    /// The unique name of the sender.
     var sender: String {
         sd_bus_message_get_sender(pointer).map { String(cString: $0) } ?? ""
     }
@@ -55,7 +55,7 @@ final class BusMessage {
         return value != 0
     }
 
-    /// All of an array.
+    /// All texts of an array.
     func texts() throws(BusFailure) -> [String] {
         var texts: [String] = []
         try each("s") { () throws(BusFailure) in texts.append(try text()) }
@@ -64,7 +64,7 @@ final class BusMessage {
 
     /// A copy of the socket that came with it; the message keeps its own.
     ///
-    /// - Throws: `BusFailure` also for a descriptor of something else, which an event loop could not take.
+    /// - Throws: `BusFailure` also for a descriptor that is no socket, which an event loop could not take.
     func socket() throws(BusFailure) -> OwnedDescriptor {
         var value: CInt = -1
         try read("h", into: &value)
@@ -80,7 +80,7 @@ final class BusMessage {
         return OwnedDescriptor(copy)
     }
 
-    /// The members of an array, one after the other.
+    /// Reads the members of an array, one after the other.
     func each(
         _ type: String, _ body: () throws(BusFailure) -> Void
     ) throws(BusFailure) {
@@ -89,7 +89,7 @@ final class BusMessage {
         try exit()
     }
 
-    /// The entries of a dictionary, by a text or an object path.
+    /// Reads the entries of a dictionary whose keys are texts or object paths.
     func eachEntry(
         _ type: String, _ body: (String) throws(BusFailure) -> Void
     ) throws(BusFailure) {
@@ -100,7 +100,7 @@ final class BusMessage {
         }
     }
 
-    /// What is in a variant, if it is of this type; another is passed over.
+    /// The contents of a variant if it is of this type; one of another type is skipped.
     func variant<Value>(
         _ type: String, _ body: () throws(BusFailure) -> Value
     ) throws(BusFailure) -> Value? {

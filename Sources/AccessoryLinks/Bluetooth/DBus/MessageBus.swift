@@ -1,14 +1,14 @@
 import CSystemd
 import Glibc
 
-/// A connection to the system's message bus (D-Bus), by libsystemd. It belongs to one thread.
+/// A connection to the system's message bus (D-Bus), through libsystemd. It belongs to one thread.
 ///
-/// What arrives is kept until `next` takes it: nothing of ours runs inside of libsystemd.
+/// Arrivals are kept until `next` takes them: none of our code runs inside libsystemd.
 final class MessageBus {
     enum Arrival {
-        /// Somebody calls a method of an object that `serve` has put there. Wants an answer.
+        /// A method call to an object registered with `serve`. Wants an answer.
         case call(BusMessage)
-        /// What became of the call with this number.
+        /// The outcome of the call with this number.
         case answer(to: UInt64, Result<BusMessage, BusFailure>)
         case signal(BusMessage)
     }
@@ -16,7 +16,7 @@ final class MessageBus {
     private let bus: OpaquePointer
     private var arrivals: [Arrival] = []
 
-    /// Begins to connect; what fails later is thrown by `process`.
+    /// Begins to connect; `process` throws what fails later.
     ///
     /// - Throws: `BusFailure` when there is no bus.
     init() throws(BusFailure) {
@@ -50,7 +50,7 @@ final class MessageBus {
 
     private var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
-    /// Sends what waits to be sent, and takes what has arrived.
+    /// Sends what is waiting to be sent, and takes what has arrived.
     ///
     /// - Throws: `BusFailure` when the connection has ended.
     func process() throws(BusFailure) {
@@ -63,17 +63,17 @@ final class MessageBus {
         }
     }
 
-    /// What arrived first, once.
+    /// Removes and returns the first arrival.
     func next() -> Arrival? { arrivals.isEmpty ? nil : arrivals.removeFirst() }
 
-    // MARK: Speaking
+    // MARK: Calls and answers
 
     /// Calls a method.
     ///
     /// - Parameters:
-    ///   - starts: Whether the bus may start the service that is asked.
+    ///   - starts: Whether the bus may start the service that is called.
     ///   - write: Appends the arguments.
-    /// - Returns: The number that the answer has.
+    /// - Returns: The number that the answer will have.
     func call(
         _ method: BusMethod, on path: String, of destination: String, within seconds: UInt64,
         starts: Bool = true, write: (BusMessage) throws(BusFailure) -> Void = { _ in }
@@ -99,7 +99,7 @@ final class MessageBus {
         return number
     }
 
-    /// Calls a method and waits for the answer, for at most as long as is said.
+    /// Calls a method and waits for the answer, for at most the given time.
     func ask(
         _ method: BusMethod, on path: String, of destination: String, within seconds: UInt64,
         starts: Bool = true
@@ -116,21 +116,21 @@ final class MessageBus {
         }
     }
 
-    /// Lets others call methods of an object.
+    /// Lets others call methods of the object at this path.
     func serve(_ path: String) throws(BusFailure) {
         let status = sd_bus_add_object(
             bus, nil, path, Self.called, Unmanaged.passUnretained(self).toOpaque())
         guard status >= 0 else { throw .system("\(path) cannot be offered", errno: -status) }
     }
 
-    /// Hears of the signals that fit a rule, in the words of the D-Bus specification (Match Rules).
+    /// Subscribes to the signals that match a rule, in the syntax of the D-Bus specification (Match Rules).
     func hear(_ rule: String) throws(BusFailure) {
         let status = sd_bus_add_match_async(
             bus, nil, rule, Self.signalled, nil, Unmanaged.passUnretained(self).toOpaque())
         guard status >= 0 else { throw .system("signals cannot be heard", errno: -status) }
     }
 
-    /// Answers a call: done, or why not. Who asked for no answer gets none.
+    /// Answers a call, with success or a refusal. A caller that asked for no answer gets none.
     func answer(_ call: BusMessage, _ refusal: BusFailure? = nil) {
         let answer: BusMessage? = call.lend { call in
             var made: OpaquePointer?
@@ -164,7 +164,7 @@ final class MessageBus {
     }
 
     private static let signalled: sd_bus_message_handler_t = { message, user, _ in
-        // Others may want the same signal.
+        // Other handlers may want the same signal.
         min(0, arrived(message, user) { .signal($0) })
     }
 
@@ -186,9 +186,9 @@ struct BusMethod: Hashable, Sendable {
     init(_ interface: String, _ name: String) { (self.interface, self.name) = (interface, name) }
 }
 
-/// Why something on the bus did not work.
+/// Why an operation on the bus failed.
 enum BusFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Somebody answered with an error, such as `org.bluez.Error.NotReady`.
+    /// The other side answered with an error, such as `org.bluez.Error.NotReady`.
     case refused(name: String, words: String)
     /// There was no answer, or nobody to ask.
     case system(String, errno: CInt)

@@ -1,16 +1,16 @@
 import NIOCore
 
-/// First handler of a Bluetooth link: puts the reason in front of the bare end that a lost peer is.
+/// First handler of a Bluetooth link: reports the loss of the peer before the bare end of the channel.
 ///
-/// Its bytes in the kernel are not counted: an RFCOMM socket answers SIOCOUTQ with the room that is left
-/// (net/bluetooth/af_bluetooth.c, bt_sock_ioctl), not with what waits.
+/// Bytes in the kernel are not counted: an RFCOMM socket answers SIOCOUTQ with the room that is left
+/// (net/bluetooth/af_bluetooth.c, bt_sock_ioctl), not with the bytes that wait.
 final class BluetoothLinkHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let device: String
-    /// The end has a reason: ours, or one that has been told.
+    /// The end has a reason: our own close, or one that has been reported.
     private var isExplained = false
 
     init(device: String) { self.device = device }

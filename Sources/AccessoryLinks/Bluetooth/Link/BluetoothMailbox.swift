@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// What a Bluetooth link's thread is told: relayd stops waiting for the link, or the link has ended.
-/// The thread polls it beside what else it waits for.
+/// Messages to a Bluetooth link's thread: relayd stops waiting for the link, or the link has ended. The thread
+/// polls the mailbox beside whatever else it waits for.
 final class BluetoothMailbox: Sendable {
     enum Letter: Hashable {
         case cancelled
@@ -28,7 +28,7 @@ final class BluetoothMailbox: Sendable {
         _ = send(wake.rawValue, &byte, 1, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
     }
 
-    /// What has come, in order.
+    /// The letters that have arrived, in order.
     func take() -> [Letter] {
         var bytes = (UInt64(0), UInt64(0))
         _ = recv(woken.rawValue, &bytes, MemoryLayout.size(ofValue: bytes), CInt(MSG_DONTWAIT))

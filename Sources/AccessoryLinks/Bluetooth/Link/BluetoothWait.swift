@@ -3,10 +3,9 @@ import Glibc
 import HostNames
 import NIOCore
 
-/// Waits for what a thread of a Bluetooth link's own brings about: connections take long, in calls that NIO
-/// does not know.
+/// Waits for a result from a Bluetooth link's own thread: connecting takes long, in calls that NIO does not know.
 final class BluetoothWait<Value: Sendable>: Sendable {
-    /// What the thread is told.
+    /// Messages to the thread.
     let mailbox: BluetoothMailbox
     private let result: EventLoopPromise<Value>
 
@@ -15,8 +14,8 @@ final class BluetoothWait<Value: Sendable>: Sendable {
         result = loop.makePromise()
     }
 
-    /// Runs the body on a thread, and waits until it has called `succeed` or `fail`; when the task is
-    /// cancelled, the mailbox tells it.
+    /// Runs the body on a thread, and waits until it has called `succeed` or `fail`; when the task is cancelled,
+    /// the mailbox tells the thread.
     func value(_ body: @escaping @Sendable () -> Void) async throws(LinkProblem) -> Value {
         let failure = DetachedThread.run {
             _ = relay_thread_set_name("bluetooth")
@@ -33,7 +32,7 @@ final class BluetoothWait<Value: Sendable>: Sendable {
         return try outcome.linkValue("no Bluetooth connection was made")
     }
 
-    /// The first of both counts.
+    /// Only the first of these calls counts.
     func succeed(_ value: Value) { result.succeed(value) }
     func fail(_ problem: LinkProblem) { result.fail(problem) }
 }

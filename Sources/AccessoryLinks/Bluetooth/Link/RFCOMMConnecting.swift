@@ -2,8 +2,8 @@ import CShims
 import Glibc
 import NIOCore
 
-/// Connects to an RFCOMM channel by a socket of its own, without bluetoothd: on a thread, because NIO does
-/// not know Bluetooth addresses.
+/// Connects to an RFCOMM channel through a socket of its own, without bluetoothd: on a thread, because NIO does not
+/// know Bluetooth addresses.
 final class RFCOMMConnecting: Sendable {
     private let address: BluetoothAddress
     private let channel: UInt8
@@ -16,7 +16,7 @@ final class RFCOMMConnecting: Sendable {
         wait = try BluetoothWait(on: loop)
     }
 
-    /// - Returns: A connected socket, which is the caller's.
+    /// - Returns: A connected socket, owned by the caller.
     func connect() async throws(LinkProblem) -> CInt {
         try await wait.value {
             do throws(LinkProblem) {
@@ -49,7 +49,7 @@ final class RFCOMMConnecting: Sendable {
             var size = socklen_t(MemoryLayout<CInt>.size)
             getsockopt(socket.rawValue, SOL_SOCKET, SO_ERROR, &outcome, &size)
             if outcome == 0, polled[0].revents & Int16(POLLERR | POLLHUP) != 0 {
-                // The kernel has told the error to the one who asked before.
+                // The kernel has already reported the error to an earlier reader.
                 outcome = ECONNREFUSED
             }
             guard outcome == 0 else { throw problem(outcome) }

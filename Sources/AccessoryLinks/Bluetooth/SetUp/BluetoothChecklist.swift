@@ -1,25 +1,25 @@
-/// What `bluetooth:` needs of this machine, one thing after the other up to the first that is missing.
-/// `BluetoothSurvey` asks bluetoothd; `relayctl doctor` shows it.
+/// What `bluetooth:` needs from this machine, checked one by one up to the first thing that is missing.
+/// `BluetoothSurvey` asks bluetoothd; `relayctl doctor` shows the result.
 package struct BluetoothChecklist: Hashable, Sendable {
     package enum Verdict: Hashable, Sendable {
         case good
-        /// It may work all the same.
+        /// It may still work.
         case doubtful
         case missing
     }
 
     package struct Check: Hashable, Sendable {
         package var verdict: Verdict
-        /// One sentence without a full stop. Names of devices in it are as the devices say them.
+        /// One sentence without a full stop. Names in it are those that devices give themselves.
         package var text: String
         package var remedy: String?
     }
 
     /// Who has registered the service, if bluetoothd offers it.
     package enum Registrar: Hashable, Sendable {
-        /// relayd waits for a head unit.
+        /// relayd, which waits for a head unit.
         case relayd
-        /// relayd does not run.
+        /// Another program, since relayd does not run.
         case others
         /// relayd runs and does not wait: its own reason says why.
         case unknown
@@ -28,8 +28,8 @@ package struct BluetoothChecklist: Hashable, Sendable {
     package private(set) var checks: [Check] = []
 
     /// - Parameters:
-    ///   - answer: What bluetoothd has said.
-    ///   - switches: Of radios.
+    ///   - answer: bluetoothd's answer.
+    ///   - switches: The switches of the radios.
     ///   - registrar: Who would have registered the service.
     init(
         _ wish: BlueZDialogue.Wish, _ answer: Result<BlueZObjects, BusFailure>,
@@ -53,7 +53,7 @@ package struct BluetoothChecklist: Hashable, Sendable {
         }
     }
 
-    /// To a channel relayd connects whatever bluetoothd thinks of it.
+    /// relayd connects to a given channel whatever bluetoothd reports, so what is missing becomes doubtful.
     private mutating func demote(_ wish: BlueZDialogue.Wish) {
         guard wish.device != nil, wish.channel != nil else { return }
         for index in checks.indices where checks[index].verdict == .missing {
@@ -63,7 +63,7 @@ package struct BluetoothChecklist: Hashable, Sendable {
 
     package var isMissingSomething: Bool { checks.contains { $0.verdict == .missing } }
 
-    // MARK: One by one
+    // MARK: Checks
 
     private mutating func good(_ text: String) {
         checks.append(Check(verdict: .good, text: text))
@@ -85,7 +85,7 @@ package struct BluetoothChecklist: Hashable, Sendable {
             )
         }
         if case .refused("org.freedesktop.DBus.Error.AccessDenied", _) = failure {
-            // Of relayd's user this says nothing.
+            // This says nothing about relayd's user.
             return doubt(
                 "you may not ask bluetoothd what there is", "ask as root: sudo relayctl doctor")
         }
@@ -144,7 +144,7 @@ package struct BluetoothChecklist: Hashable, Sendable {
         return false
     }
 
-    /// More names than these only hide the others.
+    /// More names than these would only hide the others.
     private static let maximumNames = 3
 
     private static func names(_ devices: [BlueZObjects.Device]) -> String {

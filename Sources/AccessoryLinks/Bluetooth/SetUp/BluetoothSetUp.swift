@@ -3,21 +3,21 @@ import Glibc
 /// What `relayctl setup bluetooth` does: lets relayd use bluetoothd, and switches on what a head unit needs to
 /// find this machine.
 package struct BluetoothSetUp: RoleSetUp {
-    /// How relayd comes to its rights.
+    /// How relayd gets its rights.
     enum Rights: Sendable {
         case dropIn(ServiceDropIn)
-        /// The user relayd runs as joins the group.
+        /// The user that relayd runs as joins the group.
         case member(String, isMember: Bool)
-        /// Whoever runs relayd may do everything.
+        /// relayd runs as root, which may do everything.
         case root
     }
 
-    /// What was found.
+    /// The state in which the machine was found.
     struct Machine: Sendable {
         /// bluetoothd's answer.
         var answer: Result<BlueZObjects, BusFailure>
         var switches = RadioSwitches()
-        /// BlueZ makes it.
+        /// Whether the group exists; BlueZ creates it.
         var hasGroup = true
     }
 
@@ -37,11 +37,10 @@ package struct BluetoothSetUp: RoleSetUp {
         (isForVisibility, self.run) = (visible, run)
     }
 
-    /// Looks at this machine.
+    /// Examines this machine.
     ///
     /// - Parameters:
-    ///   - name: The user relayd runs as; nil for the service of systemd where there is one, else whoever
-    ///     runs this.
+    ///   - name: The user that relayd runs as; nil for the systemd service if there is one, else whoever runs this.
     ///   - visible: Whether a head unit is to find this machine, so that it can be paired.
     /// - Returns: nil when there is no such user.
     package static func of(user name: String?, visible: Bool) -> BluetoothSetUp? {
@@ -118,7 +117,7 @@ package struct BluetoothSetUp: RoleSetUp {
 
     private static func leave(_ user: String) -> [String] { ["gpasswd", "--delete", user, group] }
 
-    /// Those of bluetoothctl end when nobody answers.
+    /// With a time-out, so that bluetoothctl ends even if nothing answers it.
     private static let control = ["bluetoothctl", "--timeout", "10"]
 
     private var switching: [[String]] {
@@ -159,7 +158,7 @@ package struct BluetoothSetUp: RoleSetUp {
         do throws(LinkProblem) {
             for command in switching { try carryOut(command) }
         } catch {
-            // Nothing is left half done. (What has been switched on is no right.)
+            // Nothing is left half done. (What has been switched on grants no rights.)
             if taken, case .dropIn(let dropIn) = rights { try? dropIn.disable() }
             if taken, case .member(let user, _) = rights { _ = run(Self.leave(user)) }
             throw error
@@ -169,7 +168,7 @@ package struct BluetoothSetUp: RoleSetUp {
     /// - Returns: Whether there was something to do.
     private func takeRights() throws(LinkProblem) -> Bool {
         if case .dropIn(let dropIn) = rights, !dropIn.isEnabled {
-            // With a group that does not exist systemd starts no relayd any more.
+            // With a group that does not exist, systemd would not start relayd any more.
             guard machine.hasGroup else {
                 throw LinkProblem(
                     .absent, "there is no group \(Self.group), so BlueZ is not installed",
@@ -200,12 +199,12 @@ package struct BluetoothSetUp: RoleSetUp {
                 : getuid() == 0 ? "run it yourself to see what it says" : "run it as root")
     }
 
-    /// Without a shell between, so that no character in a name means anything.
+    /// Runs without a shell, so that no character in a name has a special meaning.
     static let runProgram: @Sendable ([String]) -> CInt = { command in
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         guard let program = command.first else { return 127 }
-        // What they print is for people, not for a reader of JSON.
+        // The output of these programs is for people, not for a reader of JSON.
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }

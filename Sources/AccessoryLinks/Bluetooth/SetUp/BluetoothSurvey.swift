@@ -1,8 +1,8 @@
-/// Looks at what a `bluetooth:` address needs of this machine, as `relayctl doctor` does. It changes nothing,
-/// starts nothing and connects to nobody.
+/// Examines what a `bluetooth:` address needs from this machine, as `relayctl doctor` does. It changes nothing,
+/// starts nothing and connects to nothing.
 package enum BluetoothSurvey {
-    /// - Parameter registrar: Who would have registered the service that the address is about.
-    /// - Returns: nil when the address is not one of Bluetooth's. Blocks for five seconds at most.
+    /// - Parameter registrar: Who would have registered the service that the address asks for.
+    /// - Returns: nil when it is not a Bluetooth address. Blocks for five seconds at most.
     package static func look(
         at address: String, registrar: BluetoothChecklist.Registrar
     ) -> BluetoothChecklist? {

@@ -6,9 +6,9 @@ struct RadioSwitches: Hashable, Sendable {
     struct Switch: Hashable, Sendable {
         /// `hci0`, or the name of a key for all radios of the kind.
         var name: String
-        /// By software: `rfkill block`, or a desktop's settings.
+        /// Blocked by software: `rfkill block`, or a desktop's settings.
         var isBlocked = false
-        /// By a key or a switch of the machine.
+        /// Blocked by a key or a switch of the machine.
         var isBlockedByHand = false
 
         /// What to do about one that is blocked, in the form of a command.
@@ -21,7 +21,7 @@ struct RadioSwitches: Hashable, Sendable {
 
     var all: [Switch] = []
 
-    /// Those that block the adapter, or any adapter.
+    /// The switches that block the adapter, or any adapter.
     func blocked(_ adapter: String? = nil) -> [Switch] {
         all.filter { radio in
             (radio.isBlocked || radio.isBlockedByHand)
@@ -31,9 +31,9 @@ struct RadioSwitches: Hashable, Sendable {
 }
 
 extension RadioSwitches {
-    /// As they are now.
+    /// The switches as they are now.
     ///
-    /// - Parameter root: Where the file system begins; tests have their own.
+    /// - Parameter root: Where the file system begins; tests use their own.
     static func now(in root: String = "") -> RadioSwitches {
         let folder = root + "/sys/class/rfkill"
         guard let directory = opendir(folder) else { return RadioSwitches() }

@@ -1,10 +1,10 @@
-/// The phone's part of Android Open Accessory: what it answers on endpoint 0, when it leaves the bus and as
-/// what it comes back, and when there is a link. (The head unit's part is `AccessorySwitch`.)
+/// The phone's part of Android Open Accessory: what it answers on endpoint 0, when it leaves the bus and as what it
+/// comes back, and when there is a link. (`AccessorySwitch` is the head unit's part.)
 ///
-/// Decisions only: `GadgetThread` reads events, carries the actions out in their order and keeps the time. The
-/// dialogue with a head unit that behaves: 51 get protocol; 52 six strings; 53 start; the phone leaves, comes
-/// back as an accessory, is configured, and the link is open until it is configured no more. A head unit can
-/// break it off anywhere and begin anew; there is no state in which 51 is not answered.
+/// Decisions only: `GadgetThread` reads events, carries the actions out in order and keeps the time. The dialogue
+/// with a well-behaved head unit: 51 get protocol; 52 six strings; 53 start; the phone leaves, comes back as an
+/// accessory, is configured, and the link is open until it is no longer configured. A head unit can break the
+/// dialogue off anywhere and begin anew; 51 is answered in every state.
 package struct AccessoryOnEndpointZero: Sendable {
     /// What the machine is on the bus.
     package enum Face: Hashable, Sendable {
@@ -15,17 +15,17 @@ package struct AccessoryOnEndpointZero: Sendable {
     package enum Action: Hashable, Sendable {
         /// Data for the host, which ends the request.
         case answer([UInt8])
-        /// Take so many bytes of the host's, then call `took`; 0 acknowledges a request without data.
+        /// Take this many bytes from the host, then call `took`; 0 acknowledges a request without data.
         case take(Int)
         /// Refuse the request: the endpoint halts until the next one.
         case halt(SetupRequest)
-        /// Leave the bus and come back, after which events of before mean nothing.
+        /// Leave the bus and come back; events from before no longer mean anything.
         case comeBack(as: Face)
         /// The bulk endpoints work.
         case openLink
-        /// The bulk endpoints work no more, or the host has begun anew with them.
+        /// The bulk endpoints no longer work, or the host has begun anew with them.
         case closeLink(LinkEnd)
-        /// The controller is gone from the gadget.
+        /// The gadget has lost its controller.
         case lostController
         case tell(GadgetRemark)
     }
@@ -34,17 +34,17 @@ package struct AccessoryOnEndpointZero: Sendable {
     package enum LinkEnd: Hashable, Sendable {
         /// The host has left, or reset the device.
         case left
-        /// Left and configured again before relayd heard of the former.
+        /// The host has left and configured the device again before relayd learned that it had left.
         case reset
-        /// It asked the accessory to start once more.
+        /// The host asked the accessory to start once more.
         case startsAnew
         case lostController
     }
 
     package enum State: Hashable, Sendable {
-        /// A phone. Nobody has configured it.
+        /// A phone that no host has configured.
         case phone
-        /// A phone that a host has configured and not asked anything yet.
+        /// A phone that a host has configured but has not asked anything yet.
         case seen
         /// A phone that has been asked for its protocol version.
         case asked
@@ -52,18 +52,18 @@ package struct AccessoryOnEndpointZero: Sendable {
         case awaited
         /// An accessory in use.
         case open
-        /// An accessory that was in use. Whoever comes next may expect a phone.
+        /// An accessory that was in use. The next host may expect a phone.
         case left
     }
 
-    /// A host that has configured the phone asks within milliseconds; for a person this is soon enough to
-    /// hear that nothing happens.
+    /// A host that has configured the phone asks within milliseconds; for a person this is soon enough to learn
+    /// that nothing happens.
     package static let askLimit: Duration = .seconds(10)
     /// The same from the first question to the start. Android gives its user as long.
     package static let startLimit: Duration = .seconds(10)
     /// As long as Android waits for the host that has told it to start (`ACCESSORY_REQUEST_TIMEOUT`).
     package static let returnLimit: Duration = .seconds(10)
-    /// A host that only resets the device has configured it again by then; after a pulled cable nothing comes.
+    /// A host that only resets the device has configured it again by then; after a pulled cable, none does.
     package static let leaveLimit: Duration = .seconds(2)
 
     private let startsAsAccessory: Bool
@@ -73,9 +73,9 @@ package struct AccessoryOnEndpointZero: Sendable {
     package private(set) var isSuspended = false
     /// The index of the string whose bytes are being taken.
     private var stringUnderWay: UInt16?
-    /// 53 is being acknowledged.
+    /// Request 53 is being acknowledged.
     private var isStarting = false
-    /// Told once per dialogue.
+    /// Reported once per dialogue.
     private var hasToldOfUnknown = false
 
     package init(startsAsAccessory: Bool = false, protocolVersion: UInt16 = 2) {
@@ -105,7 +105,7 @@ package struct AccessoryOnEndpointZero: Sendable {
     // MARK: What happens
 
     package mutating func received(_ event: FunctionEvent) -> [Action] {
-        // The kernel has given up a request that was under way.
+        // The kernel has given up the request that was under way.
         stringUnderWay = nil
         isStarting = false
         switch event {
@@ -124,7 +124,7 @@ package struct AccessoryOnEndpointZero: Sendable {
         }
     }
 
-    /// The bytes that `take` asked for have come; those of an acknowledgement are none.
+    /// The bytes that `take` asked for have come; an acknowledgement has none.
     package mutating func took(_ bytes: [UInt8]) -> [Action] {
         if let index = stringUnderWay {
             stringUnderWay = nil
@@ -138,11 +138,11 @@ package struct AccessoryOnEndpointZero: Sendable {
     /// The host went away in the middle of a request, or began another one.
     package mutating func requestFailed() {
         stringUnderWay = nil
-        // It was told to start: a host need not wait for the acknowledgement, but then it asks again.
+        // The host need not wait for the acknowledgement of a start, but then it asks again.
         isStarting = false
     }
 
-    /// `patience` is over.
+    /// `patience` has passed.
     package mutating func waitedLongEnough() -> [Action] {
         switch state {
         case .phone, .open: return []
@@ -159,7 +159,7 @@ package struct AccessoryOnEndpointZero: Sendable {
         }
     }
 
-    /// The gadget is on the bus anew, with a controller that has come back.
+    /// Starts over, for the next time that the gadget goes on the bus.
     package mutating func restarted() {
         self = AccessoryOnEndpointZero(
             startsAsAccessory: startsAsAccessory, protocolVersion: protocolVersion)
@@ -201,7 +201,7 @@ package struct AccessoryOnEndpointZero: Sendable {
         case (0xC0, AndroidAccessory.Request.getProtocol):
             return tellProtocol(request)
         case (0x40, AndroidAccessory.Request.sendString):
-            // Longer ones are none of AOA's, and a host may announce 64 KB.
+            // No AOA string is longer, and a host may announce 64 KB.
             guard request.length <= AndroidAccessory.maximumStringBytes else {
                 return [.tell(.longString(request.length)), .halt(request)]
             }
@@ -217,8 +217,8 @@ package struct AccessoryOnEndpointZero: Sendable {
         }
     }
 
-    /// A new dialogue, whatever was before: what the head unit had said of itself is forgotten, as in
-    /// Android. A link that is open stays: some ask every device that they meet, an accessory too.
+    /// Begins a new dialogue, whatever was before: the head unit's introduction is forgotten, as in Android. An
+    /// open link stays: some head units ask every device that they meet, even an accessory.
     private mutating func tellProtocol(_ request: SetupRequest) -> [Action] {
         let isAgain = state == .asked
         if face == .phone {

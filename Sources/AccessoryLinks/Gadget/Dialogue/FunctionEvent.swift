@@ -1,4 +1,4 @@
-/// A control request of the host's, as it stands in the eight bytes of a setup packet (USB 2.0, 9.3).
+/// A control request from the host, as in the eight bytes of a setup packet (USB 2.0, 9.3).
 package struct SetupRequest: Hashable, Sendable {
     package static let byteCount = 8
 
@@ -7,7 +7,7 @@ package struct SetupRequest: Hashable, Sendable {
     package let request: UInt8
     package let value: UInt16
     package let index: UInt16
-    /// Bytes of the data stage: at most so many to the host, exactly so many from it.
+    /// Bytes of the data stage: at most this many to the host, exactly this many from it.
     package let length: UInt16
 
     package init(
@@ -21,31 +21,30 @@ package struct SetupRequest: Hashable, Sendable {
     package var isIn: Bool { type & 0x80 != 0 }
 }
 
-/// What the kernel tells on endpoint 0 of a function (linux/usb/functionfs.h, `usb_functionfs_event`).
+/// What the kernel reports on endpoint 0 of a function (linux/usb/functionfs.h, `usb_functionfs_event`).
 package enum FunctionEvent: Hashable, Sendable {
     /// The gadget has been given a controller.
     case bind
     /// The controller has been taken away, by relayd or by its own removal.
     case unbind
-    /// The host has chosen the configuration: the bulk endpoints work. Where it comes twice, the end in
-    /// between was too short to be told.
+    /// The host has chosen the configuration: the bulk endpoints work. If it comes twice, the end in between was
+    /// too short to be reported.
     case enable
-    /// The host has left or has reset the device: the bulk endpoints work no more.
+    /// The host has left or has reset the device: the bulk endpoints no longer work.
     case disable
     /// A request for relayd to answer; the one before, if it is still unanswered, is void.
     case setup(SetupRequest)
     case suspend
     case resume
-    /// Of a later kernel.
+    /// From a later kernel.
     case unknown(UInt8)
 
-    /// Of one event, padding included.
+    /// Bytes of one event, including padding.
     package static let byteCount = 12
-    /// The kernel keeps no more than this many.
+    /// The most events that the kernel keeps.
     package static let maximumPending = 4
 
-    /// The events in what one read of endpoint 0 gave. The kernel gives whole ones; what is left over is
-    /// dropped.
+    /// The events from one read of endpoint 0. The kernel gives whole ones; any rest is dropped.
     package static func parse(_ bytes: UnsafeRawBufferPointer) -> [FunctionEvent] {
         var events: [FunctionEvent] = []
         var start = 0

@@ -1,4 +1,4 @@
-/// What the dialogue on endpoint 0 has to tell people, once each time that it happens.
+/// What the dialogue on endpoint 0 reports to people, once each time that it happens.
 package enum GadgetRemark: Hashable, Sendable {
     case neverAsked
     case neverStarted(HeadUnitIntroduction)
@@ -13,7 +13,7 @@ package enum GadgetRemark: Hashable, Sendable {
     case longString(UInt16)
     case unknownRequest(SetupRequest)
 
-    /// Somebody may have to do something.
+    /// Whether a person may have to act.
     package var isWarning: Bool {
         switch self {
         case .neverAsked, .neverStarted, .neverReturned: true

@@ -1,11 +1,11 @@
 import CShims
 import Glibc
 
-/// The transfers of one bulk endpoint of a gadget, of which the kernel has several at a time: while relayd looks
-/// at one, the controller goes on with the next. Their order is that of their bytes.
+/// The transfers of one bulk endpoint of a gadget. The kernel has several at a time: while relayd handles one, the
+/// controller goes on with the next. They are in the order of their bytes.
 ///
-/// Each has a buffer here, where the kernel keeps its hands until the transfer has ended. Belongs to one link, and
-/// to the thread of its direction. Counts are negative errno values where a call failed.
+/// Each has a buffer here, which the kernel uses until the transfer has ended. Belongs to one link, and to the
+/// thread of its direction. Counts are negative errno values where a call failed.
 final class BulkQueue: BulkFromHost, BulkToHost {
     private struct Transfer {
         let slot: Int
@@ -18,23 +18,23 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     private let isToHost: Bool
     private let slots: Int
     private let slotBytes: Int
-    /// Rung by each transfer to the host that ends.
+    /// Rung by each transfer to the host when it ends.
     private let bell: OwnedDescriptor?
-    /// The bell's; -1 from the host.
+    /// The bell's descriptor; -1 for transfers from the host.
     let news: CInt
     private let buffers: UnsafeMutableRawBufferPointer
     private let context: UInt64
     private var free: [Int]
     private var order: [Transfer] = []
-    /// How many of the first ones have ended.
+    /// How many of the first transfers have ended.
     private var ended = 0
-    /// Of a transfer that has ended, its first bytes that `take` has given away.
+    /// How many bytes of the first transfer, which has ended, `take` has already handed out.
     private var takenOfFirst = 0
     private(set) var lastDone = 0
 
-    /// How long the kernel may need to end what is under way when the endpoint works no more.
+    /// How long the kernel may need to end the transfers under way when the endpoint no longer works.
     private static let endLimit: Duration = .seconds(1)
-    /// In which packets gather: at high speed one comes in a fiftieth of it and more.
+    /// How long to let packets gather: at high speed, one takes about a tenth of this time at least.
     private static let gatherMicroseconds: UInt32 = 100
 
     /// - Parameter slots: At most `RELAY_TRANSFERS`.
@@ -58,7 +58,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     }
 
     deinit {
-        // The kernel's hands leave the buffers first.
+        // The kernel must give up the buffers first.
         relay_transfers_close(context)
         buffers.deallocate()
     }
@@ -69,7 +69,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     // MARK: From the host
 
-    /// Asks with all buffers that are free, when it is worth a call.
+    /// Submits all free buffers when that is worth a call, then waits for bytes and takes them.
     func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
         if !hasEnded {
             if free.count >= slots / 4 || order.isEmpty {
@@ -85,7 +85,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         return take(target)
     }
 
-    /// Until a packet that is not full has come, or no other in a while.
+    /// Waits until a packet that is not full has come, or no other within a while.
     private func gather() {
         while true {
             guard
@@ -107,7 +107,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         return 0
     }
 
-    /// The bytes of the transfers that have ended, as many as have room; or the failure of the first.
+    /// The bytes of the transfers that have ended, as many as there is room for; or the failure of the first.
     private func take(_ target: UnsafeMutableRawBufferPointer) -> Int {
         if let result = order.first?.result, result < 0 {
             drop(1)
@@ -148,7 +148,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
     }
 
     func underWay() -> Int {
-        // Before the look: one that ends after it rings anew.
+        // Before the check: a transfer that ends after this read rings anew.
         var rung: UInt64 = 0
         _ = Glibc.read(news, &rung, 8)
         let error = wait(milliseconds: 0)
@@ -158,7 +158,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     func flush() -> Int { collect(untilLeft: 0) }
 
-    /// Waits until no more than so many are under way.
+    /// Waits until at most this many are under way.
     private func collect(untilLeft left: Int) -> Int {
         while true {
             if let failure = dropDone() { return failure }
@@ -168,13 +168,13 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         }
     }
 
-    /// - Returns: The failure of the first that has failed, which stays; nil when none has.
+    /// - Returns: The failure of the first failed transfer, which stays; nil when none has failed.
     private func dropDone() -> Int? {
         drop(order.firstIndex { ($0.result ?? -1) < 0 } ?? order.count)
         return order.first?.result
     }
 
-    /// Of a transfer that was broken off the kernel does not say how far it had come.
+    /// The kernel does not say how far a broken-off transfer had come.
     func unread() -> Int {
         settle()
         let unread = order.reduce(0) { ($1.result ?? -1) < 0 ? $0 + $1.count : $0 }
@@ -186,7 +186,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     private var hasEnded: Bool { ended > 0 }
 
-    /// Forgets the first ones.
+    /// Forgets the first transfers.
     private func drop(_ count: Int) {
         for transfer in order.prefix(count) {
             if let result = transfer.result, result >= 0 { lastDone = result }
@@ -219,14 +219,14 @@ final class BulkQueue: BulkFromHost, BulkToHost {
 
     /// Waits for transfers to end, and notes their results.
     ///
-    /// - Returns: How many; 0 when the time was over.
+    /// - Returns: How many have ended; 0 when the time was over.
     private func wait(milliseconds: CInt) -> Int {
         withUnsafeTemporaryAllocation(of: relay_transfer.self, capacity: Int(RELAY_TRANSFERS)) {
             events in
             let count = Int(
                 relay_transfers_wait(context, events.baseAddress, CInt(events.count), milliseconds))
             for transfer in events.prefix(max(0, count)) {
-                // They end in their order, unless the endpoint stops.
+                // They end in order, unless the endpoint stops.
                 guard
                     let index = order[ended...].firstIndex(where: {
                         $0.slot == Int(truncatingIfNeeded: transfer.name) && $0.result == nil
@@ -239,7 +239,7 @@ final class BulkQueue: BulkFromHost, BulkToHost {
         }
     }
 
-    /// Waits until nothing is under way, which is at once when the endpoint has stopped.
+    /// Waits until nothing is under way, which happens at once when the endpoint has stopped.
     private func settle() {
         let end = ContinuousClock.now + Self.endLimit
         while ended < order.count, .now < end { _ = wait(milliseconds: 50) }

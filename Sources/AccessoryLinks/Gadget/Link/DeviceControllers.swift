@@ -4,12 +4,12 @@ import NIOCore
 
 /// The machine's USB device controllers, and which of them an address means.
 struct DeviceControllers: Sendable {
-    /// The names of those that can be seen now.
+    /// Lists the names of the controllers that are visible now.
     private let look: @Sendable () -> [String]
 
     init(look: @escaping @Sendable () -> [String]) { self.look = look }
 
-    /// - Parameter directory: /sys/class/udc, with an entry for each.
+    /// - Parameter directory: /sys/class/udc, with an entry for each controller.
     init(directory: String) { self.init { Self.entries(of: directory) } }
 
     var names: [String] { look() }
@@ -27,7 +27,7 @@ struct DeviceControllers: Sendable {
         return names.sorted()
     }
 
-    /// - Parameter wanted: nil for the only one.
+    /// - Parameter wanted: nil to choose the only one.
     func choose(_ wanted: String?) throws(LinkProblem) -> String {
         let names = names
         if let wanted {
@@ -54,7 +54,7 @@ struct DeviceControllers: Sendable {
     }
 }
 
-/// Whether the controller is there; the kernel tells of each that comes or goes.
+/// Whether the controller is there; the kernel reports each that appears or disappears.
 struct ControllerPresence: DevicePresence {
     private let controllers: DeviceControllers
     private let wanted: String?
@@ -104,7 +104,7 @@ struct ControllerPresence: DevicePresence {
 final class KernelNewsHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The kernel's own limit for one message is 2 KB of variables and the path in front.
+    /// The kernel limits one message to 2 KB of variables and the path in front.
     static let readSize = 8192
 
     private let line: [UInt8]
@@ -129,7 +129,7 @@ final class KernelNewsHandler: ChannelInboundHandler {
         onChange()
     }
 
-    /// More news than the socket holds: what was missed may have been the controller.
+    /// More messages than the socket holds: a missed one may have been about the controller.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         onChange()
     }

@@ -4,12 +4,11 @@ import HostNames
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// Moves the bytes of one link between the gadget's bulk endpoints and the hub's socket, from the moment that
-/// the head unit has configured the accessory until it does so no more. Looks into none of them.
+/// Moves the bytes of one link between the gadget's bulk endpoints and the hub's socket, for as long as the head
+/// unit has configured the accessory. Does not interpret them.
 ///
 /// FunctionFS cannot be polled, so each direction has a thread that waits in the kernel. The gadget keeps a few
-/// transfers of each: a side that is slow stops the other. `GadgetThread` has at most one link, starts it and
-/// ends it.
+/// transfers of each: a slow side stops the other. `GadgetThread` has at most one link, starts it and ends it.
 final class GadgetLink: Sendable {
     enum News: Sendable {
         /// The hub has closed, and the head unit has all that it sent.
@@ -20,25 +19,25 @@ final class GadgetLink: Sendable {
         case refused(LinkProblem)
     }
 
-    /// What became of the bytes.
+    /// Counts of what happened to the bytes.
     struct Counts: Equatable {
-        /// From the head unit, and those of them that the hub did not take.
+        /// Bytes from the head unit, and those of them that the hub did not take.
         var arrivedBytes = 0
         var undeliveredBytes = 0
-        /// From the hub, for the head unit.
+        /// Bytes from the hub for the head unit.
         var takenBytes = 0
-        /// Those of them in transfers that the end has broken off or kept from beginning.
+        /// Those of them in transfers that the link's end has broken off or prevented.
         var brokenOffBytes = 0
-        /// Those that the controller has reported as done and may still have had: its memory holds a packet, and
-        /// Linux does not say whether the head unit has fetched it. 0 where another packet has followed.
+        /// Those that the controller has reported as done but may still hold: its memory holds a packet, and Linux
+        /// does not say whether the head unit has fetched it. 0 if another packet has followed.
         var keptBytes = 0
         /// How often bytes from the head unit were taken.
         var reads = 0
-        /// To it, empty packets included.
+        /// Transfers to the head unit, including empty packets.
         var transfers = 0
         var emptyPackets = 0
 
-        /// Not known to have reached the head unit.
+        /// Bytes not known to have reached the head unit.
         var unsentBytes: Int { brokenOffBytes + keptBytes }
 
         var words: String {
@@ -67,9 +66,9 @@ final class GadgetLink: Sendable {
     /// True while no thread runs.
     private let hasEnded = ConditionLock(value: true)
 
-    /// How long the head unit may take for what is left when the hub has closed the link, as with `USBLink`.
+    /// How long the head unit may take for the remaining bytes when the hub has closed the link, as with `USBLink`.
     static let drainLimit = USBLink.drainLimit
-    /// Taken from the gadget at a time.
+    /// The most bytes taken from the gadget at a time.
     private static let readBytes = 65_536
 
     init(
@@ -86,10 +85,10 @@ final class GadgetLink: Sendable {
         packetBytes = gadget.packetBytes()
     }
 
-    /// To be polled: the hub has closed.
+    /// A descriptor to poll: shows that the hub has closed.
     var hubSocket: CInt { socket.rawValue }
 
-    /// Starts both threads. On failure it is to be ended all the same.
+    /// Starts both threads. Even on failure the link has to be stopped.
     func start() throws(LinkProblem) {
         let hubIn = try socket.duplicate()
         let hubOut = try socket.duplicate()
@@ -109,7 +108,7 @@ final class GadgetLink: Sendable {
         }
     }
 
-    /// - Parameter hub: A descriptor that the body is to own; closed here when there is no thread.
+    /// - Parameter hub: A descriptor for the body to own; closed here if there is no thread.
     private func run(
         _ name: String, with hub: CInt, _ body: @escaping @Sendable (CInt) -> Void
     ) -> CInt {
@@ -120,7 +119,7 @@ final class GadgetLink: Sendable {
             let thread = pthread_self()
             self.state.withLock { $0.threads.append(thread) }
             body(hub)
-            // Under the lock: nobody interrupts a thread that has ended.
+            // Under the lock, so that a thread that has ended is not interrupted.
             self.state.withLock { $0.threads.removeAll { $0 == thread } }
             self.countThreads(-1)
         }
@@ -140,8 +139,8 @@ final class GadgetLink: Sendable {
         hasEnded.unlock(withValue: running == 0)
     }
 
-    /// Ends it, and waits for both threads: the endpoints are free for the next link afterwards. First the
-    /// reason is known, and only then the hub hears of the end.
+    /// Ends the link, and waits for both threads: afterwards the endpoints are free for the next link. First the
+    /// reason is known, and only then the hub is told of the end.
     func stop(
         because problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?
     ) -> Counts {
@@ -267,10 +266,10 @@ final class GadgetLink: Sendable {
         }
     }
 
-    /// An empty packet, when the head unit has read all that was written and the hub has no more; more may come
-    /// while it reads, and then goes behind what is under way.
+    /// Sends an empty packet when the head unit has read all that was written and the hub has no more; more may
+    /// come meanwhile, and is then sent after what is under way.
     ///
-    /// - Returns: Whether the packet was sent; otherwise there is something new, at the hub or of the endpoint.
+    /// - Returns: Whether the packet was sent; if not, the hub or the endpoint has something new.
     private func endRead(at endpoint: any BulkToHost, unless hub: CInt) -> Bool {
         let underWay = endpoint.underWay()
         guard underWay <= 0 else {
@@ -299,7 +298,8 @@ final class GadgetLink: Sendable {
         return true
     }
 
-    /// Until the head unit has all: an empty packet is done with when the one before it has left the controller.
+    /// Waits until the head unit has everything: the controller is done with an empty packet only when the packet
+    /// before it has left.
     private func drain(_ endpoint: any BulkToHost) {
         flush(endpoint)
         guard endpoint.lastDone > 0, sendEmptyPacket(to: endpoint) else { return }
@@ -328,11 +328,12 @@ final class GadgetLink: Sendable {
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Waits until it is known whether the next transfer belongs to this link. The host may have left and come
-    /// back since the last one: then the kernel would take the transfer for the new link, and its first bytes
-    /// would be lost in this one. But it has told so on endpoint 0 by then, where nothing may wait to be read.
+    /// Waits until it is known whether the next transfer belongs to this link. The host may have left and come back
+    /// since the last one: then the kernel would take the transfer for the new link, and this link would lose the
+    /// new one's first bytes. But by then the kernel has reported that on endpoint 0, so nothing may be waiting to
+    /// be read there.
     ///
-    /// - Returns: Whether it does; false when the link is to end.
+    /// - Returns: Whether it belongs to this link; false when the link is to end.
     private func waitToTransfer() -> Bool {
         while !isStopped {
             if gadget.hasNews == false { return true }
@@ -341,13 +342,13 @@ final class GadgetLink: Sendable {
         return false
     }
 
-    /// An endpoint that works no more: the reason is told on endpoint 0, and this link is ended for it.
+    /// Handles an endpoint that no longer works: the reason is reported on endpoint 0, and ends this link.
     private func failed(_ error: Int) {
         let error = CInt(truncatingIfNeeded: error)
         switch error {
         case EINTR: return
         case EAGAIN:
-            // The host has just gone, and the news of it is on its way.
+            // The host has just gone, and the report of it is on its way.
             _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: 2)
             return
         case ESHUTDOWN, ENODEV, ECONNRESET: break
@@ -360,8 +361,8 @@ final class GadgetLink: Sendable {
         while !isStopped { _ = Self.polls(stopped.rawValue, Int16(POLLIN), milliseconds: -1) }
     }
 
-    /// - Parameter other: Another that may have something to be read; -1 for none.
-    /// - Returns: Whether one has news; false when the link is to end.
+    /// - Parameter other: Another descriptor that may become readable; -1 for none.
+    /// - Returns: Whether one of them is ready; false when the link is to end.
     private func wait(for descriptor: CInt, _ events: Int16, orFor other: CInt = -1) -> Bool {
         var polled = [
             pollfd(fd: descriptor, events: events, revents: 0),

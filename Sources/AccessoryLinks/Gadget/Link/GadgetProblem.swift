@@ -1,6 +1,6 @@
 import Glibc
 
-/// What keeps the gadget from being one, in words.
+/// What keeps the gadget from working, in words.
 enum GadgetProblem {
     static func opening(_ path: String, errno error: CInt) -> LinkProblem {
         switch error {
@@ -100,7 +100,7 @@ enum GadgetProblem {
             remedy: "check the cable; the kernel's log (dmesg) may say more")
     }
 
-    /// EAGAIN is io_setup(2)'s: all processes together have no more transfers left.
+    /// EAGAIN comes from io_setup(2): all processes together have no more transfers left.
     static func settingUp(errno error: CInt) -> LinkProblem {
         LinkProblem(
             .other, "the gadget's transfers could not be set up: \(systemMessage(error))",
@@ -109,7 +109,7 @@ enum GadgetProblem {
                 : nil)
     }
 
-    /// What one direction was refused, when the other may have moved bytes already.
+    /// Why one direction was refused, when the other may already have moved bytes.
     static func refused(_ problem: LinkProblem, unsent: Int, undelivered: Int) -> LinkProblem {
         LinkProblem(
             problem.code,

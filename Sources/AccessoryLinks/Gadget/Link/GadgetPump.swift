@@ -4,7 +4,7 @@ import HostNames
 import NIOCore
 import Synchronization
 
-/// The face of the gadget's thread, which starts with the first request and ends with this object.
+/// The interface to the gadget's thread, which starts with the first request and ends with this object.
 /// `GadgetTransport` has one.
 final class GadgetPump: Sendable {
     private let mailbox: GadgetMailbox
@@ -21,7 +21,7 @@ final class GadgetPump: Sendable {
         if let loop = loop.withLock({ $0 }) { Self.interrupt(mailbox, on: loop) }
     }
 
-    /// Waits for the head unit, for any time.
+    /// Waits for the head unit, as long as it takes.
     func open(
         on loop: any EventLoop, listening: @escaping @Sendable (String) -> Void
     ) async throws(LinkProblem) -> USBOpened {
@@ -53,7 +53,7 @@ final class GadgetPump: Sendable {
         return try result.linkValue("the gadget could not be opened").get()
     }
 
-    /// From the relay's loop: a thread begins as nice as the one that starts it.
+    /// Starts the thread from the relay's loop: a thread inherits the nice value of the one that starts it.
     private func start(on loop: any EventLoop) async throws(LinkProblem) {
         let error = await loop.submit { self.startOnce(on: loop) }.outcome()
         let code = try error.linkValue("a thread for the gadget could not be started")
@@ -79,7 +79,7 @@ final class GadgetPump: Sendable {
         }
     }
 
-    /// It may wait for bytes that a host has announced and does not send.
+    /// The thread may be waiting for bytes that a host has announced and does not send.
     private static func interrupt(_ mailbox: GadgetMailbox, on loop: any EventLoop) {
         loop.scheduleTask(in: DeviceCalls.interruptDelay) {
             if mailbox.interrupt() { interrupt(mailbox, on: loop) }
@@ -97,7 +97,7 @@ final class GadgetMailbox: Sendable {
 
     enum Message: Sendable {
         case open(OpenRequest)
-        /// Nobody waits for it any more.
+        /// The request is no longer waited for.
         case cancel(USBMailbox.Ticket)
         case link(USBMailbox.Ticket, GadgetLink.News)
     }
@@ -108,7 +108,7 @@ final class GadgetMailbox: Sendable {
         var thread: pthread_t?
     }
 
-    /// Gets what becomes known of the links.
+    /// Gets what becomes known about the links.
     let details: LinkDetails
     let wakeUp: CInt
     private let wake: CInt
@@ -117,8 +117,8 @@ final class GadgetMailbox: Sendable {
     init(_ details: LinkDetails) {
         self.details = details
         var ends: [CInt] = [-1, -1]
-        // Not a pipe(2), which a program that is being started would inherit. Without it (no descriptors
-        // left) the thread cannot be reached, and opens nothing.
+        // Not a pipe(2): a program that is being started would inherit it. Without the pair (no descriptors left)
+        // the thread cannot be reached, and opens nothing.
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         _ = socketpair(AF_UNIX, CInt(kind), 0, &ends)
         (wakeUp, wake) = (ends[0], ends[1])
@@ -136,7 +136,7 @@ final class GadgetMailbox: Sendable {
         ring()
     }
 
-    /// The thread is to end.
+    /// Tells the thread to end.
     func stop() {
         state.withLock { $0.mustStop = true }
         ring()
@@ -144,7 +144,7 @@ final class GadgetMailbox: Sendable {
 
     private func ring() {
         var byte: UInt8 = 0
-        // A full one wakes just as well.
+        // A full socket wakes the thread just as well.
         _ = write(wake, &byte, 1)
     }
 

@@ -3,12 +3,12 @@ import Glibc
 import HostNames
 import Logging
 
-/// The thread that has endpoint 0: puts the gadget on the bus, reads what the kernel tells there, asks
-/// `AccessoryOnEndpointZero` what follows, and carries it out. It lasts from the first request to the stop,
-/// over many links, so that the head unit finds a phone whenever it looks.
+/// The thread that has endpoint 0: puts the gadget on the bus, reads the kernel's events there, asks
+/// `AccessoryOnEndpointZero` what follows, and carries it out. It lasts from the first request to the stop, over
+/// many links, so that the head unit finds a phone whenever it looks.
 ///
 /// It waits in `poll` for endpoint 0, its mailbox and the hub's end of a link. A call that takes the bytes of a
-/// request waits for the host; that is a matter of microseconds, and ends with the cable.
+/// request waits for the host; that takes microseconds, and ends when the cable is pulled.
 final class GadgetThread {
     typealias OpenGadget = @Sendable () throws(LinkProblem) -> any Gadget
 
@@ -21,28 +21,29 @@ final class GadgetThread {
 
     private var gadget: (any Gadget)?
     private var dialogue: AccessoryOnEndpointZero
-    /// Of the gadget, while it is on the bus or about to come back to it.
+    /// The gadget's controller, while it is on the bus or about to come back to it.
     private var controller: String?
-    /// Off the bus until then; then back so.
+    /// Set while the gadget is off the bus to come back: when, and as what.
     private var comingBack: (at: ContinuousClock.Instant, as: AccessoryOnEndpointZero.Face)?
-    /// When the state of the dialogue that is timed has lasted long enough.
+    /// When the current state of the dialogue has lasted long enough, if it has a time limit.
     private var patienceEnds: ContinuousClock.Instant?
     private var patientWith: AccessoryOnEndpointZero.State?
-    /// Who waits for the head unit.
+    /// The request that waits for the head unit.
     private var request: GadgetMailbox.OpenRequest?
-    /// What it is to be told if the controller is still there then.
+    /// The problem to answer it with if the controller is still there at that time.
     private var refusal: (problem: LinkProblem, controller: String, at: ContinuousClock.Instant)?
     private var link: GadgetLink?
     private var linkTicket: USBMailbox.Ticket?
     private var drainEnds: ContinuousClock.Instant?
-    /// What went wrong with the head unit last, for the status.
+    /// What last went wrong with the head unit, for the status.
     private var trouble: GadgetRemark?
     private var toldPlace: String?
 
-    /// So long it is off the bus before it comes back as something else. Android's phones are for 100 ms, with which
-    /// head units are tested; and a hub may be asked for its changes only every 256 ms (it keeps them until then).
+    /// How long the gadget is off the bus before it comes back as something else. Android phones, with which head
+    /// units are tested, are off for 100 ms. A hub may be asked for its changes only every 256 ms, but keeps them
+    /// until then.
     static let usualAbsence: Duration = .milliseconds(100)
-    /// Longer than a controller that goes can still be seen.
+    /// Longer than a controller that is being removed can still be seen.
     private static let departure: Duration = .milliseconds(100)
 
     init(
@@ -85,7 +86,7 @@ final class GadgetThread {
             pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
             pollfd(
                 fd: controller == nil ? -1 : gadget?.zero ?? -1, events: Int16(POLLIN), revents: 0),
-            // POLLRDHUP: the hub has closed. Its bytes are the link's own business.
+            // POLLRDHUP: the hub has closed. Its bytes are left to the link.
             pollfd(fd: drainEnds == nil ? link?.hubSocket ?? -1 : -1, events: 0x2000, revents: 0),
         ]
         var timeout: CInt = -1
@@ -115,14 +116,14 @@ final class GadgetThread {
         }
     }
 
-    // MARK: Asked by the transport
+    // MARK: Requests of the transport
 
     private func follow(_ message: GadgetMailbox.Message) {
         switch message {
         case .open(let request): open(request)
         case .cancel(let ticket):
             guard request?.ticket === ticket else { return }
-            // Whoever waits next, or nobody, is to find a phone that nobody has spoken to.
+            // The next request, if any, must find a phone that no host has spoken to.
             leaveBus(endingLink: nil)
             answer(.failure(LinkProblem(.closedHere, "relayd stopped waiting for the head unit")))
         case .link(let ticket, let news):
@@ -151,7 +152,7 @@ final class GadgetThread {
             answer(.failure(error))
             return
         }
-        // The head unit may have come while nobody waited.
+        // The head unit may have come while there was no request.
         if dialogue.state == .open, link == nil { openLink() }
     }
 
@@ -161,9 +162,9 @@ final class GadgetThread {
         refusal = nil
     }
 
-    /// Says that somebody else has the controller, if it is not about to go. From one that goes the kernel takes
-    /// the gadget first, then the entry in sysfs, and meanwhile it refuses gadgets as if it were busy
-    /// (`usb_del_gadget`, `usb_gadget_register_driver_owner`).
+    /// Reports that another program has the controller, unless it is about to be removed. When a controller is
+    /// removed, the kernel first takes the gadget from it, then removes its entry in sysfs, and meanwhile refuses
+    /// gadgets as if it were busy (`usb_del_gadget`, `usb_gadget_register_driver_owner`).
     private func refuse(_ controller: String, because problem: LinkProblem) {
         guard controllers.names.contains(controller) else {
             answer(.failure(GadgetProblem.absent(controller)))
@@ -172,7 +173,7 @@ final class GadgetThread {
         refusal = (problem, controller, .now + Self.departure)
     }
 
-    /// Where the head unit can connect, and how far it is.
+    /// Reports where the head unit can connect, and how far it has come.
     private func tellPlace() {
         guard let request, let controller else { return }
         let place = "the USB device controller \(controller), \(progress)"
@@ -203,7 +204,7 @@ final class GadgetThread {
         } catch {
             self.controller = nil
             dialogue.restarted()
-            // Set up anew meanwhile, it is another one.
+            // If it was set up anew meanwhile, it is another gadget.
             if error.code == .absent { self.gadget = nil }
             guard error.code == .busy else {
                 answer(.failure(error))
@@ -213,7 +214,7 @@ final class GadgetThread {
         }
     }
 
-    /// Off the bus, as after a start.
+    /// Takes the gadget off the bus; everything is as at the beginning.
     private func leaveBus(
         endingLink problem: (@Sendable (_ unsent: Int, _ undelivered: Int) -> LinkProblem)?
     ) {
@@ -232,7 +233,7 @@ final class GadgetThread {
         for event in gadget.events() {
             logger.debug("gadget: \(event)")
             carryOut(dialogue.received(event))
-            // What came before it left the bus means nothing any more.
+            // Events from before it left the bus no longer mean anything.
             if comingBack != nil || controller == nil { return }
         }
     }
@@ -241,7 +242,7 @@ final class GadgetThread {
         for action in actions { carryOut(action) }
     }
 
-    /// Begins anew with each state, and when the gadget is on the bus.
+    /// Restarts the timer with each new state, and when the gadget is back on the bus.
     private func watchPatience() {
         let state = controller == nil || comingBack != nil ? nil : dialogue.state
         guard state != patientWith else { return }
@@ -260,12 +261,12 @@ final class GadgetThread {
         case .halt(let request): gadget.halt(request)
         case .comeBack(let face):
             gadget.disappear()
-            // Those of having left.
+            // The events of having left.
             _ = gadget.events()
             comingBack = (.now + absence, face)
         case .openLink: openLink()
         case .closeLink(let end):
-            // With the endpoints stopped, it is known what has come and what has not left.
+            // Once the endpoints have stopped, it is known what has come and what has not left.
             if end == .startsAnew { gadget.disappear() }
             endLink { GadgetProblem.ended(end, unsent: $0, undelivered: $1) }
         case .lostController: lostController()
@@ -338,7 +339,7 @@ final class GadgetThread {
         linkTicket = nil
     }
 
-    /// The hub wants no link any more. The head unit learns it as from a cable that is pulled.
+    /// The hub no longer wants the link. To the head unit it looks like a pulled cable.
     private func hubHasClosed() {
         leaveBus(endingLink: nil)
     }

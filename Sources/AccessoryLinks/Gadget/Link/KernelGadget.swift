@@ -1,7 +1,7 @@
 import CShims
 import Glibc
 
-/// The gadget that `GadgetLayout` describes, opened without any rights but those its composer has given.
+/// The gadget that `GadgetLayout` describes, opened with only the rights that its composer has given.
 final class KernelGadget: Gadget {
     private let layout: GadgetLayout
     private let options: GadgetOptions
@@ -10,12 +10,12 @@ final class KernelGadget: Gadget {
     private let toHostEndpoint: OwnedDescriptor
     private let fromHostEndpoint: OwnedDescriptor
 
-    /// As many bytes as a USB link has under way.
+    /// Together as many bytes as a USB link has under way.
     private static let transfersToHost = 4
-    /// As many packets as come in two milliseconds at high speed: relayd may have been asleep.
+    /// As many packets as arrive in two milliseconds at high speed: relayd may have been asleep.
     private static let packetsFromHost = Int(RELAY_TRANSFERS)
-    /// Tells FunctionFS what the function is, which lasts until these descriptors are closed: then the kernel
-    /// takes the gadget off the bus, however relayd has ended.
+    /// Tells FunctionFS what the function is, which lasts until these descriptors are closed: the kernel then takes
+    /// the gadget off the bus, however relayd has ended.
     init(_ layout: GadgetLayout, _ options: GadgetOptions) throws(LinkProblem) {
         self.layout = layout
         self.options = options
@@ -30,19 +30,19 @@ final class KernelGadget: Gadget {
             }
         }
         endpointZero = zero
-        // Without waiting (EAGAIN) for a host that has just gone: the next one would end that.
+        // Returns EAGAIN instead of waiting for a host that has just gone: only the next host would end that wait.
         toHostEndpoint = try Self.open("\(layout.functionFS)/ep1", O_WRONLY | O_NONBLOCK)
         fromHostEndpoint = try Self.open("\(layout.functionFS)/ep2", O_RDONLY | O_NONBLOCK)
     }
 
     private static func openZero(_ layout: GadgetLayout) throws(LinkProblem) -> OwnedDescriptor {
         let path = "\(layout.functionFS)/ep0"
-        // Not O_NONBLOCK: then FunctionFS only tries its lock (ffs_mutex_lock). While one thread looks, another would
-        // be told that there is no event, and a request's answer would fail with EAGAIN.
+        // Not O_NONBLOCK: FunctionFS would then only try its lock (ffs_mutex_lock). While one thread held it,
+        // another would be told that there is no event, and a request's answer would fail with EAGAIN.
         let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw GadgetProblem.opening(path, errno: errno) }
         let owned = OwnedDescriptor(descriptor)
-        // Two that answer the same requests would each get every other one.
+        // If two relayds answered the same requests, each would get every other one.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw LinkProblem(
                 .busy, "another relayd has the gadget at \(layout.functionFS)",
@@ -133,7 +133,7 @@ final class KernelGadget: Gadget {
             let error = GadgetFile.write(file, content)
             guard error == 0 else { throw GadgetProblem.writing(file, errno: error) }
         }
-        // A controller that has gone away is still named there.
+        // A controller that has gone away is still named in this file.
         _ = GadgetFile.write(layout.controllerFile, "\n")
         let error = GadgetFile.write(layout.controllerFile, controller)
         guard error == 0 else {
@@ -158,7 +158,7 @@ enum GadgetFile {
         return Glibc.write(owned.rawValue, bytes, bytes.count) < 0 ? errno : 0
     }
 
-    /// Without the line's end; nil when it cannot be read.
+    /// The content without the line's end; nil when it cannot be read.
     static func read(_ path: String) -> String? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -1,16 +1,16 @@
-/// How the bytes for the head unit are cut into transfers, so that it gets each of them at once. Values only.
+/// How the bytes for the head unit are cut into transfers, so that it gets each byte without delay. Values only.
 ///
-/// A host's read of 16 KB ends when it is full or when a packet comes that is shorter than others. Android's
-/// accessory driver, with which head units are tested, moves 16,384 bytes at most, and ends what would not end
-/// by itself with an empty packet. So does relayd.
+/// A host's read of 16 KB ends when it is full or when a short packet comes. Android's accessory driver, with which
+/// head units are tested, moves 16,384 bytes at most, and sends an empty packet after bytes that would not end the
+/// read by themselves. So does relayd.
 ///
-/// The other way nothing can be relied on: sdl_core ends nothing with an empty packet, so a read that asks for
+/// In the other direction nothing can be relied on: sdl_core never sends an empty packet, so a read that asks for
 /// more than a packet would wait for what comes after a frame of 512 bytes. Each read therefore asks for one
-/// packet, which ends it always; many are asked for ahead, so that no packet waits for relayd.
+/// packet, which always ends it; many are requested ahead, so that no packet waits for relayd.
 enum ShortPackets {
-    /// Of one transfer to the host.
+    /// Bytes of one transfer to the host.
     static let transferBytes = 16_384
-    /// At high speed, when the kernel does not tell.
+    /// The packet size at high speed, used when the kernel does not report one.
     static let usualPacketBytes = 512
 
     /// Whether the host goes on waiting after these bytes, until more bytes or an empty packet end its read.
@@ -18,13 +18,13 @@ enum ShortPackets {
         count > 0 && packetBytes > 0 && count.isMultiple(of: packetBytes)
     }
 
-    /// Whether to leave more packets to come before those that have come are looked at: a full one is followed by
-    /// another as a rule, and each look costs as much as a packet.
+    /// Whether to wait for more packets before handling those that have come: a full one is usually followed by
+    /// another, and each look costs as much as a packet.
     ///
     /// - Parameters:
-    ///   - last: Bytes of the last one that has come.
-    ///   - ahead: Packets that are asked for and have not come.
-    ///   - room: Packets that can be asked for. Half of them are left to the controller meanwhile.
+    ///   - last: Bytes of the last packet that has come.
+    ///   - ahead: Packets that have been requested and have not come.
+    ///   - room: Packets that can be requested. Half of them are left to the controller meanwhile.
     static func goesOn(after last: Int, packetBytes: Int, ahead: Int, of room: Int) -> Bool {
         last == packetBytes && ahead >= room / 2
     }

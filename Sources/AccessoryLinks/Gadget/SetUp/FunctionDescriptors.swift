@@ -1,12 +1,12 @@
-/// What FunctionFS is told before the gadget can go on the bus: the descriptors of its interfaces at every
-/// speed, and their names (linux/usb/functionfs.h). Written to endpoint 0 once, in this order.
+/// What FunctionFS must know before the gadget can go on the bus: the descriptors of its interfaces at every speed,
+/// and their names (linux/usb/functionfs.h). Written to endpoint 0 once, in this order.
 package struct FunctionDescriptors: Hashable, Sendable {
-    /// A second interface, as of a phone whose debugging is on. Nobody answers there.
+    /// A second interface, as on a phone with debugging switched on. Nothing answers there.
     package var hasADB = false
 
     package init(hasADB: Bool = false) { self.hasADB = hasADB }
 
-    /// As the interface is called on every Android phone.
+    /// The interface's name on every Android phone.
     static let interfaceName = "Android Accessory Interface"
     static let adbName = "ADB Interface"
 
@@ -17,7 +17,7 @@ package struct FunctionDescriptors: Hashable, Sendable {
 
     /// - has descriptors for full (1), high (2) and super speed (4);
     /// - requests to the device, which AOA's are, come to this function (64);
-    /// - and that before the host has chosen a configuration as well (128).
+    /// - also before the host has chosen a configuration (128).
     private static let flags: UInt32 = 1 | 2 | 4 | 64 | 128
 
     /// `FUNCTIONFS_DESCRIPTORS_MAGIC_V2`, length, flags; how many descriptors there are for each speed; the
@@ -61,8 +61,8 @@ package struct FunctionDescriptors: Hashable, Sendable {
         return descriptors
     }
 
-    /// A vendor's interface with a pair of bulk endpoints, the one towards the host first: some head units
-    /// take what they find first.
+    /// A vendor-specific interface with a pair of bulk endpoints, the one towards the host first: some head units
+    /// take the first that they find.
     private static func interface(
         number: UInt8, subclass: UInt8, protocolCode: UInt8, in endpointIn: UInt8,
         out endpointOut: UInt8, _ packetBytes: UInt16, _ hasCompanions: Bool

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Carries out what `GadgetLayout` says, as root: `relayctl setup gadget` and the unit relayd-gadget.service
-/// do. relayd itself never does.
+/// Carries out the steps of `GadgetLayout`, as root: used by `relayctl setup gadget` and the unit
+/// relayd-gadget.service, never by relayd itself.
 package struct GadgetComposer: Sendable {
     let layout: GadgetLayout
-    /// mount(2) and umount(2) of FunctionFS; tests have others. Each returns 0 or an errno value.
+    /// mount(2) and umount(2) of FunctionFS; tests replace them. Each returns 0 or an errno value.
     var mount: @Sendable (_ path: String, _ source: String, _ options: String) -> CInt = {
         Glibc.mount($1, $0, "functionfs", UInt(MS_NOSUID | MS_NODEV | MS_NOEXEC), $2) == 0
             ? 0 : errno
@@ -16,7 +16,7 @@ package struct GadgetComposer: Sendable {
     /// Whether there is something to remove.
     package var isComposed: Bool { Self.exists(layout.gadget) || Self.exists(layout.functionFS) }
 
-    /// Composes it, after having removed what an earlier attempt has left. On failure nothing stays.
+    /// Composes the gadget, after removing what an earlier attempt has left. On failure nothing stays.
     package func compose() throws(LinkProblem) {
         try remove()
         for step in layout.compose {
@@ -28,13 +28,13 @@ package struct GadgetComposer: Sendable {
         }
     }
 
-    /// Removes it, as much of it as there is.
+    /// Removes as much of the gadget as there is.
     package func remove() throws(LinkProblem) {
         for step in layout.remove {
             let error = carryOut(step)
             switch (step, error) {
             case (_, 0), (_, ENOENT), (_, ENODEV): continue
-            // Not mounted; not a mount point; still the place of another function.
+            // Not mounted; not a mount point; the directory still has another function.
             case (.unmount, EINVAL), (.removeDirectory(layout.places.functions), ENOTEMPTY),
                 (.removeDirectory(layout.places.functions), EBUSY):
                 continue

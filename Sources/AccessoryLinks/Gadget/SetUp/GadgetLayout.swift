@@ -1,14 +1,14 @@
 import SDLProtocol
 
-/// The gadget as files: what has to be made in configfs, in which order, and how it is removed again. Values
-/// only; `GadgetComposer` carries it out, as root.
+/// The gadget as files: what has to be made in configfs, in which order, and how it is removed again. Values only;
+/// `GadgetComposer` carries the steps out, as root.
 ///
-/// The gadget has one FunctionFS function, which only the user relayd runs as can open. That user may also
-/// set the gadget's identity and its controller, and nothing else.
+/// The gadget has one FunctionFS function, which only the user that relayd runs as can open. That user may also set
+/// the gadget's identity and its controller, and nothing else.
 package struct GadgetLayout: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
         case makeDirectory(String)
-        /// A directory that may be there and may stay: not the gadget's own.
+        /// A directory that may already exist and may stay: not the gadget's own.
         case makeParent(String)
         case write(String, String)
         case link(String, to: String)
@@ -19,11 +19,11 @@ package struct GadgetLayout: Hashable, Sendable {
         case removeLink(String)
     }
 
-    /// Where things are; tests have others.
+    /// The directories involved; tests use others.
     package struct Places: Hashable, Sendable {
         package var gadgets = "/sys/kernel/config/usb_gadget"
         package var controllers = "/sys/class/udc"
-        /// devtmpfs: nothing of it survives a restart of the machine.
+        /// On devtmpfs: nothing in it survives a restart of the machine.
         package var functions = "/dev/usb-ffs"
 
         package init() {}
@@ -32,7 +32,7 @@ package struct GadgetLayout: Hashable, Sendable {
     package static let name = "relayd"
 
     package let places: Places
-    /// Whom it is composed for.
+    /// The user and group that it is composed for.
     package let user: UInt32
     package let group: UInt32
 
@@ -53,14 +53,14 @@ package struct GadgetLayout: Hashable, Sendable {
     private var function: String { "\(gadget)/functions/ffs.\(Self.name)" }
     private var functionLink: String { "\(configuration)/ffs.\(Self.name)" }
 
-    /// What relayd writes itself, at each start and when it comes back as an accessory.
+    /// The files that relayd writes itself, at each start and when it comes back as an accessory.
     package var filesOfRelayd: [String] {
         [controllerFile, vendorFile, productFile]
             + ["manufacturer", "product", "serialnumber"].map { "\(strings)/\($0)" }
     }
 
-    /// As a phone says it: one configuration that draws 500 mA at most. (Whether the machine draws any
-    /// is a matter of its board and cable.)
+    /// Describes itself as a phone does: one configuration that draws 500 mA at most. (Whether the machine draws
+    /// any current depends on its board and cable.)
     package var compose: [Step] {
         [
             .makeDirectory(gadget),
@@ -80,7 +80,7 @@ package struct GadgetLayout: Hashable, Sendable {
         ] + filesOfRelayd.map { .give($0, user: user, group: group) }
     }
 
-    /// Backwards: each step makes the next one possible, and none minds that there is nothing to remove. The
+    /// In reverse order: each step makes the next one possible, and none fails if there is nothing to remove. The
     /// directories that the kernel has made go with the gadget.
     package var remove: [Step] {
         [
@@ -116,7 +116,7 @@ package struct GadgetLayout: Hashable, Sendable {
 }
 
 extension GadgetLayout.Step: CustomStringConvertible {
-    /// As a command that does the same.
+    /// A command that does the same.
     package var description: String {
         switch self {
         case .makeDirectory(let path), .makeParent(let path): "mkdir -p \(path)"

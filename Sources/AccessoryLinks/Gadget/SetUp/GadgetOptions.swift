@@ -11,15 +11,15 @@ package struct GadgetOptions: Hashable, Sendable {
     /// A name in /sys/class/udc; nil for the only one there is.
     package private(set) var controller: String?
     package private(set) var phone = PhoneIdentity()
-    /// In accessory mode from the beginning, without being asked to.
+    /// In accessory mode from the beginning, without being asked.
     package private(set) var startsAsAccessory = false
     /// The accessory has a second interface, for debugging.
     package private(set) var hasADB = false
-    /// The version of AOA that the head unit is told.
+    /// The version of AOA that is reported to the head unit.
     package private(set) var protocolVersion: UInt16 = 2
 
-    /// A string descriptor has a byte for its length, and two bytes for each UTF-16 unit besides the two in
-    /// front (USB 2.0, 9.6.7).
+    /// A string descriptor has one byte for its length, and two bytes for each UTF-16 unit after the two in front
+    /// (USB 2.0, 9.6.7).
     package static let maximumStringUnits = 126
 
     package init(_ address: AccessoryAddress) throws(AddressError) {
@@ -105,18 +105,18 @@ package struct GadgetOptions: Hashable, Sendable {
 
 /// The phone that the machine appears as before it is an accessory.
 package struct PhoneIdentity: Hashable, Sendable {
-    /// As Android phones of Google's have them, which every head unit has met.
+    /// Those of Google's Android phones, which every head unit has met.
     package var vendor: UInt16 = 0x18D1
     package var product: UInt16 = 0x4EE1
     package var manufacturer = "Android"
     package var name = "relayd"
-    /// Nil for one made from the machine's own identity.
+    /// Nil for one derived from the machine's own identity.
     package var serial: String?
 
     package init() {}
 
-    /// The serial number of this machine: head units tell phones apart by theirs. The same at every start,
-    /// and nothing that tells the machine's identity (machine-id(5) is not to be shown): FNV-1a, 64 bits.
+    /// The serial number of this machine: head units tell phones apart by it. The same at every start, without
+    /// revealing the machine's identity (machine-id(5) must not be shown): FNV-1a, 64 bits.
     package static func serial(machineID: String) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in Array("relayd phone ".utf8) + Array(machineID.utf8) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What `relayctl setup gadget` does: enables a drop-in of systemd's unit, or composes the gadget at once.
+/// What `relayctl setup gadget` does: enables a drop-in for the systemd unit, or composes the gadget at once.
 package struct GadgetSetUp: RoleSetUp {
     private enum Way {
         case dropIn(ServiceDropIn)
@@ -12,12 +12,12 @@ package struct GadgetSetUp: RoleSetUp {
     init(_ dropIn: ServiceDropIn) { way = .dropIn(dropIn) }
     package init(_ composer: GadgetComposer) { way = .compose(composer) }
 
-    /// Where systemd runs and relayd is installed as a service of it; nil elsewhere.
+    /// The set-up by drop-in; nil unless systemd runs and relayd is installed as one of its services.
     package static func ofSystemd() -> GadgetSetUp? {
         ServiceDropIn(role: "gadget").map { GadgetSetUp($0) }
     }
 
-    /// - Parameter name: the user relayd runs as; nil for whoever runs this.
+    /// - Parameter name: the user that relayd runs as; nil for whoever runs this.
     /// - Returns: nil when there is no such user.
     package static func composing(for name: String?) -> GadgetSetUp? {
         var (user, group) = (getuid(), getgid())

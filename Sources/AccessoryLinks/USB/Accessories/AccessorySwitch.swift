@@ -13,13 +13,13 @@ struct AccessorySwitch {
         case fail(LinkProblem, isFinal: Bool)
     }
 
-    /// Hosts wait for a few seconds. A phone that takes longer is opened all the same when it
-    /// appears; this is only when the status says that it is late.
+    /// Hosts wait for a few seconds. A phone that takes longer is still opened when it appears; this only sets when
+    /// the status says that it is late.
     static let reappearLimit: Duration = .seconds(5)
 
     private enum State {
         case askingProtocol
-        /// String of this index is under way.
+        /// The string with this index is under way.
         case sending(Int)
         case starting
         case awaitingReturn
@@ -71,13 +71,13 @@ struct AccessorySwitch {
         }
     }
 
-    /// Any device has left.
+    /// A device has left, the phone or another.
     mutating func left(_ device: USBDeviceDescription) -> Step {
         if isThePhone(device) { hasLeft = true }
         return .stay
     }
 
-    /// Any device has appeared.
+    /// A device has appeared, the phone or another.
     mutating func appeared(_ device: USBDeviceDescription) -> Step {
         guard case .awaitingReturn = state, device.portPath == phone.portPath else { return .stay }
         state = .over
@@ -93,7 +93,7 @@ struct AccessorySwitch {
             remedy: "unlock the phone, and install an app that accepts this accessory")
     }
 
-    /// `reappearLimit` is over.
+    /// `reappearLimit` has passed.
     mutating func deadlinePassed() -> Step {
         guard case .awaitingReturn = state else { return .stay }
         state = .over

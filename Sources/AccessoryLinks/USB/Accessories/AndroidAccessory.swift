@@ -1,13 +1,13 @@
-/// What Android Open Accessory fixes: the device identity of a phone in accessory mode and the
-/// control requests that lead there (Android's AOA documentation, "Attempt to start in accessory
-/// mode"). `USBSelector` and `AccessorySwitch` use it.
+/// The constants of Android Open Accessory: the device identity of a phone in accessory mode and the control
+/// requests that lead there (Android's AOA documentation, "Attempt to start in accessory mode"). `USBSelector` and
+/// `AccessorySwitch` use them.
 package enum AndroidAccessory {
     package static let vendor: UInt16 = 0x18D1
 
     /// Products with an accessory interface: alone, with adb, with audio, with both.
     package static let products: [UInt16] = [0x2D00, 0x2D01, 0x2D04, 0x2D05]
 
-    /// Audio without an accessory interface: nothing a link could be made of.
+    /// Products with audio but no accessory interface: they cannot carry a link.
     package static let audioOnlyProducts: [UInt16] = [0x2D02, 0x2D03]
 
     /// Vendor requests to the device; all with index and value 0 unless said otherwise.
@@ -20,7 +20,7 @@ package enum AndroidAccessory {
         package static let start: UInt8 = 53
     }
 
-    /// A string with its zero byte may have this many bytes.
+    /// The longest string, with its zero byte.
     package static let maximumStringBytes = 256
 
     /// How the head unit introduces itself to the phone. Android starts the app whose accessory

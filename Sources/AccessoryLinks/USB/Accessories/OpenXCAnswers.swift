@@ -1,20 +1,20 @@
-/// Finds the answers to `version` and `device_id` among an OpenXC interface's messages, in JSON and
-/// in protobuf. `OpenXCInquiry` shows it what comes, for two seconds at most.
+/// Finds the answers to `version` and `device_id` among an OpenXC interface's messages, in JSON and in protobuf.
+/// `OpenXCInquiry` passes it the incoming bytes, for two seconds at most.
 struct OpenXCAnswers {
-    /// Bytes looked at together: several times the longest message, 340 bytes (OpenXC firmware).
+    /// Bytes examined together: several times the longest message, 340 bytes (OpenXC firmware).
     private static let windowBytes = 2048
 
     /// The latest bytes.
     private var window: [UInt8] = []
-    /// How far the window has been looked through for the ends of JSON objects.
+    /// How far the window has been searched for the ends of JSON objects.
     private var jsonSearched = 0
-    /// Behind the end of the latest of them.
+    /// The index after the last of these ends.
     private var objectStart = 0
-    /// Whatever begins before has been looked at with all its bytes.
+    /// Messages that begin before this index have been examined in full.
     private var protobufSearched = 0
 
     mutating func add(_ bytes: UnsafeRawBufferPointer, to identity: inout OpenXCInquiry.Identity) {
-        // A transfer may be longer than the window; then it is looked at in parts.
+        // A transfer may be longer than the window; then it is examined in parts.
         var rest = bytes[...]
         while !rest.isEmpty {
             let part = rest.prefix(Self.windowBytes)
@@ -26,7 +26,7 @@ struct OpenXCAnswers {
         }
     }
 
-    /// More than one message: what may be the beginning of one stays.
+    /// More than one message: the possible beginning of the next one stays.
     private static let tailBytes = 512
 
     private mutating func forget(_ count: Int) {
@@ -36,8 +36,8 @@ struct OpenXCAnswers {
         protobufSearched = max(0, protobufSearched - count)
     }
 
-    /// Each object is looked at once, when its end has come: an interface that sends nothing but
-    /// beginnings costs no more than others.
+    /// Examines each object once, when its end has come: an interface that sends nothing but beginnings costs no
+    /// more than others.
     private mutating func searchJSON(_ identity: inout OpenXCInquiry.Identity) {
         for index in jsonSearched..<window.count where window[index] == UInt8(ascii: "}") {
             let start = max(objectStart, index + 1 - Self.tailBytes)
@@ -73,7 +73,7 @@ struct OpenXCAnswers {
         return text(message)
     }
 
-    /// The text of a field, as it stands between its quotes.
+    /// The text of a field, exactly as it stands between its quotes.
     private static func field(_ name: String, _ object: ArraySlice<UInt8>) -> [UInt8]? {
         let key = Array("\"\(name)\"".utf8)
         var rest = object
@@ -108,7 +108,7 @@ struct OpenXCAnswers {
     /// Longer texts are cut: the longest message has 127 bytes (OpenXC firmware).
     private static let maximumTextBytes = 127
 
-    /// Up to a zero byte, without what a terminal might obey; nil when nothing is left.
+    /// The text up to a zero byte, without characters that a terminal might obey; nil when nothing is left.
     static func text(_ bytes: some Sequence<UInt8>) -> String? {
         let clean = bytes.prefix { $0 != 0 }.prefix(maximumTextBytes)
             .map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }

@@ -1,11 +1,10 @@
-/// Asks an OpenXC vehicle interface which firmware it has and which device it is. Decisions only;
-/// `USBInquiry` sends the requests beside the link's bytes, which wait for nothing of this.
+/// Asks an OpenXC vehicle interface which firmware it has and which device it is. Decisions only; `USBInquiry`
+/// sends the requests beside the link's bytes, which never wait for them.
 ///
-/// OpenXC firmware documentation, "USB" and "Commands": firmware 5 and 6 answer control request 0x80
-/// with their version as text, firmware 6 also 0x82 with the device ID. From firmware 7 on there is
-/// 0x83, which takes a whole command in the payload format in force, JSON or protobuf, and whose
-/// answer comes among the messages on the bulk endpoint. Which of them a device has only trying
-/// tells. 0x81 is never sent: firmware 5 restarts at it.
+/// OpenXC firmware documentation, "USB" and "Commands": firmware 5 and 6 answer control request 0x80 with their
+/// version as text, firmware 6 also 0x82 with the device ID. From firmware 7 on there is 0x83, which takes a whole
+/// command in the payload format in force, JSON or protobuf, and whose answer comes among the messages on the bulk
+/// endpoint. Only trying shows which of them a device has. 0x81 is never sent: it restarts firmware 5.
 struct OpenXCInquiry {
     enum Step: Hashable {
         case send(USBControlRequest)
@@ -13,15 +12,15 @@ struct OpenXCInquiry {
         case listen
         /// Nothing new to do.
         case stay
-        /// Nothing more is asked, and messages need not be shown any more.
+        /// Nothing more is asked, and messages need not be passed on any more.
         case end
     }
 
-    /// What it has said of itself.
+    /// What the device has told about itself.
     struct Identity: Hashable {
         /// `8.2.1 (default)`: the number, and the name of its set of messages.
         var version: String?
-        /// Twelve hexadecimal digits, as a rule.
+        /// Usually twelve hexadecimal digits.
         var deviceID: String?
 
         var isComplete: Bool { version != nil && deviceID != nil }
@@ -34,10 +33,10 @@ struct OpenXCInquiry {
         }
     }
 
-    /// For the answers to one format; firmware answers within a message or two, a hundredth of it.
+    /// The time for the answers in one format; firmware needs a hundredth of it, a message or two.
     static let answerLimit: Duration = .seconds(1)
 
-    /// Bytes accepted as version and device ID (OpenXC firmware 6, "USB").
+    /// The longest version and device ID accepted, in bytes (OpenXC firmware 6, "USB").
     private static let versionBytes: UInt16 = 100
     private static let deviceIDBytes: UInt16 = 20
 
@@ -54,13 +53,13 @@ struct OpenXCInquiry {
         case over
     }
 
-    /// Firmware up to 5, which knows no device ID.
+    /// Firmware up to 5, which has no device ID.
     private let isOld: Bool
     private var state = State.askingVersion
     private var answers = OpenXCAnswers()
     private(set) var identity = Identity()
 
-    /// - Parameter endpointIn: of the link: 0x81 up to firmware 5, 0x82 later.
+    /// - Parameter endpointIn: that of the link: 0x81 up to firmware 5, 0x82 later.
     init(endpointIn: UInt8) {
         isOld = endpointIn == USBSelector.oldOpenXC.in
     }
@@ -106,7 +105,7 @@ struct OpenXCInquiry {
         }
     }
 
-    /// Bytes have come from the device, which the link passes on as they are.
+    /// Examines bytes from the device, which the link passes on as they are.
     mutating func received(_ bytes: UnsafeRawBufferPointer) -> Step {
         guard isListening else { return .stay }
         answers.add(bytes, to: &identity)
@@ -114,10 +113,10 @@ struct OpenXCInquiry {
         return .stay
     }
 
-    /// `answerLimit` is over.
+    /// `answerLimit` has passed.
     mutating func deadlinePassed() -> Step {
         guard case .listening(let format) = state else { return .stay }
-        // One without a Bluetooth module answers the version alone.
+        // A device without a Bluetooth module answers the version alone.
         return format == .json && identity == Identity() ? command(.protobuf) : end()
     }
 

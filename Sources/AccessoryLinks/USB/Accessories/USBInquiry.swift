@@ -8,7 +8,7 @@ final class USBInquiry {
     private var isTransferring = false
     private var isOver = false
     private(set) var deadline: ContinuousClock.Instant?
-    /// Sends the transfer; a LIBUSB_ERROR code, 0 when it is under way.
+    /// Submits the transfer; returns a LIBUSB_ERROR code, 0 when it is under way.
     private let submit: (USBTransfer, USBControlRequest) -> CInt
     /// Called once, with what is known by then.
     private let onEnd: (OpenXCInquiry.Identity) -> Void
@@ -35,7 +35,7 @@ final class USBInquiry {
 
     var isListening: Bool { !isOver && machine.isListening }
 
-    /// Whether the kernel has nothing of it.
+    /// Whether the kernel has no transfer of the inquiry.
     var isQuiet: Bool { !isTransferring }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
@@ -48,7 +48,7 @@ final class USBInquiry {
         follow(machine.deadlinePassed())
     }
 
-    /// The link ends.
+    /// Ends the inquiry with the link.
     func cancel() {
         isOver = true
         deadline = nil

@@ -1,8 +1,8 @@
-/// What an interface or a kernel driver is known to be for, from its descriptors alone. `USBPipes`
-/// leaves alone what is no link; `relayctl devices` and the reasons in the status say what else it is.
+/// What an interface or a kernel driver is known to be for, from its descriptors alone. `USBPipes` passes
+/// over interfaces that are no link; `relayctl devices` and the reasons in the status name their purpose.
 extension USBDeviceDescription.Interface {
-    /// Set where a bulk pair surely is something else than a link (USB-IF, "Defined Class Codes";
-    /// adb and MTP as Android describes them): it is opened only when the address names it.
+    /// Set when a bulk pair is surely not for a link (USB-IF, "Defined Class Codes"; adb and MTP as Android
+    /// describes them): it is opened only when the address names it.
     package var otherPurpose: String? {
         switch (classCode, subclass, protocolCode) {
         case (0x06, _, _): "pictures and files (PTP or MTP)"
@@ -13,7 +13,7 @@ extension USBDeviceDescription.Interface {
         case (0xE0, _, _): "a radio, such as Bluetooth"
         case (0xFF, 0x42, 0x01): "adb"
         case (0xFF, 0x42, 0x03): "fastboot"
-        // Older Androids describe MTP as they describe an accessory, but for the name.
+        // Older Androids describe MTP like an accessory, except for the name.
         case (0xFF, 0xFF, 0x00) where name == "MTP": "pictures and files (MTP)"
         default: nil
         }
@@ -21,7 +21,7 @@ extension USBDeviceDescription.Interface {
 }
 
 extension USBDeviceDescription {
-    /// It shows pictures and files, or adb: an Android phone, or a camera.
+    /// The device offers pictures and files, or adb: an Android phone, or a camera.
     package var looksLikePhone: Bool {
         !isInAccessoryMode
             && interfaces.contains { interface in
@@ -32,14 +32,14 @@ extension USBDeviceDescription {
     }
 }
 
-/// Drivers of the kernel.
+/// Kernel drivers.
 package enum USBDriver {
-    /// Whether it makes a tty of the interface.
+    /// Whether the driver makes a tty of the interface.
     package static func isSerial(_ name: String) -> Bool {
         serial.contains(name) || name.hasSuffix("serial")
     }
 
-    /// Linux, drivers/usb/serial and drivers/usb/class/cdc-acm.c, as far as they are common.
+    /// The common ones of Linux, drivers/usb/serial and drivers/usb/class/cdc-acm.c.
     private static let serial: Set = [
         "cdc_acm", "ch341", "cp210x", "f81232", "ftdi_sio", "mct_u232", "mos7720", "mos7840",
         "option", "oti6858", "pl2303", "qcserial", "sierra", "spcp8x5", "ti_usb_3410_5052",

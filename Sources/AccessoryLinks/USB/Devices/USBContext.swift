@@ -2,9 +2,9 @@ import CLibUSB
 import Glibc
 import Logging
 
-/// The one owner of a libusb context: what is plugged in, what comes and goes, which descriptors to
-/// poll. `USBPumpThread` has one, on its thread, as long as it lives; `relayctl devices` for a moment.
-/// libusb's own words go to the log at debug level, never to standard error.
+/// The one owner of a libusb context: what is plugged in, what comes and goes, which descriptors to poll.
+/// `USBPumpThread` has one, on its thread, as long as it lives; `relayctl devices` for a moment. libusb's messages
+/// go to the log at debug level, never to standard error.
 package final class USBContext {
     package enum Event {
         case arrived(USBDeviceDescription)
@@ -16,14 +16,14 @@ package final class USBContext {
         let until: ContinuousClock.Instant
     }
 
-    /// The bus tells of an unplug within some ten milliseconds of the transfers. A device that it
-    /// keeps longer is still there: the kernel ends transfers like that when the host goes to sleep.
+    /// The bus reports an unplug within some ten milliseconds of the transfers. A device that the bus keeps longer
+    /// is still there: the kernel ends transfers this way when the host goes to sleep.
     static let doubtLimit: Duration = .seconds(1)
 
     let raw: OpaquePointer
     /// Devices that are plugged in, each with one reference of ours.
     private var devices: [OpaquePointer: USBDeviceDescription] = [:]
-    /// Devices whose transfers say that they are gone, while the bus has not said so.
+    /// Devices whose transfers say that they are gone, while the bus has not reported it.
     private var doubted: [OpaquePointer: Doubt] = [:]
     private var events: [Event] = []
     private var watches = false
@@ -32,7 +32,7 @@ package final class USBContext {
     private var descriptors: [pollfd] = []
 
     package init() throws(LinkProblem) {
-        // Global as well: with LIBUSB_DEBUG set, libusb talks while the context is being made.
+        // Set globally as well: with LIBUSB_DEBUG set, libusb logs while the context is being made.
         libusb_set_log_cb(nil, Self.log, CInt(LIBUSB_LOG_CB_GLOBAL.rawValue))
         var context: OpaquePointer?
         let code = libusb_init(&context)
@@ -69,8 +69,8 @@ extension USBContext {
             .sorted { ($0.bus, $0.portPath, $0.number) < ($1.bus, $1.portPath, $1.number) }
     }
 
-    /// Fills `present` and keeps it up to date from now on: libusb calls back while it handles
-    /// events, on the thread that has it do so.
+    /// Fills `present` and keeps it up to date from now on: libusb calls back while it handles events, on the
+    /// thread that makes it do so.
     func watch() throws(LinkProblem) {
         guard !watches else { return }
         libusb_set_pollfd_notifiers(
@@ -111,8 +111,8 @@ extension USBContext {
         }
     }
 
-    /// The device seems to be gone before the news of it; it counts as gone until the bus tells,
-    /// or until `settleDoubts`.
+    /// The device seems to be gone, but the bus has not reported it; it counts as gone until the bus does, or until
+    /// `settleDoubts`.
     func doubt(_ description: USBDeviceDescription, at now: ContinuousClock.Instant = .now) {
         guard let device = device(description),
             let description = devices.removeValue(forKey: device)
@@ -121,10 +121,10 @@ extension USBContext {
         events.append(.left(description))
     }
 
-    /// When `settleDoubts` is to be called.
+    /// When to call `settleDoubts`.
     var doubtDeadline: ContinuousClock.Instant? { doubted.values.map(\.until).min() }
 
-    /// What the bus still has after all counts as plugged in again.
+    /// A doubted device that the bus still has counts as plugged in again.
     func settleDoubts(at now: ContinuousClock.Instant) {
         for (device, doubt) in doubted where doubt.until <= now {
             doubted[device] = nil
@@ -157,7 +157,7 @@ extension USBContext {
 // MARK: - Waiting
 
 extension USBContext {
-    /// What libusb wants polled; its timeouts are among them (a timerfd).
+    /// The descriptors that libusb wants polled; its timeouts are among them (a timerfd).
     func pollDescriptors() -> [pollfd] {
         guard descriptorsHaveChanged else { return descriptors }
         descriptorsHaveChanged = false
@@ -182,7 +182,7 @@ extension USBContext {
 // MARK: - Descriptions
 
 extension USBContext {
-    /// From the descriptors the kernel has read; the device is not opened.
+    /// Made from the descriptors that the kernel has read; the device is not opened.
     private static func describe(_ device: OpaquePointer) -> USBDeviceDescription {
         var descriptor = libusb_device_descriptor()
         libusb_get_device_descriptor(device, &descriptor)
@@ -238,14 +238,14 @@ extension USBContext {
             number: descriptor.bInterfaceNumber, alternate: descriptor.bAlternateSetting,
             classCode: descriptor.bInterfaceClass, subclass: descriptor.bInterfaceSubClass,
             protocolCode: descriptor.bInterfaceProtocol, endpoints: endpoints,
-            // usbfs is what programs such as relayd itself have.
+            // usbfs is the driver of programs such as relayd itself.
             driver: driver == "usbfs" ? nil : driver, name: name)
     }
 }
 
-/// Small files of /sys.
+/// Small files in /sys.
 enum SystemFile {
-    /// The first line, without what a terminal might obey; nil when there is none.
+    /// The first line, without characters that a terminal might obey; nil when there is none.
     static func line(_ path: String) -> String? {
         guard let file = fopen(path, "re") else { return nil }
         defer { fclose(file) }
@@ -258,7 +258,7 @@ enum SystemFile {
         }
     }
 
-    /// What a device says of itself, without what a terminal might obey.
+    /// A device's own text, without characters that a terminal might obey.
     static func printable(_ text: some StringProtocol) -> String {
         String(
             String.UnicodeScalarView(

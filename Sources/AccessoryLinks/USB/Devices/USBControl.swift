@@ -1,5 +1,5 @@
-/// One control request on endpoint 0 and its end, in plain values: what `AccessorySwitch` and
-/// `OpenXCInquiry` decide on and `USBTransfer` carries out.
+/// One control request on endpoint 0 and its outcome, in plain values: `AccessorySwitch` and `OpenXCInquiry` decide
+/// on them and `USBTransfer` carries them out.
 struct USBControlRequest: Hashable {
     /// Milliseconds for one request: devices answer within some ten.
     static let limitMilliseconds: UInt32 = 1000
@@ -9,7 +9,7 @@ struct USBControlRequest: Hashable {
     var request: UInt8
     var index: UInt16 = 0
     var data: [UInt8] = []
-    /// Bytes to send, or to accept.
+    /// Bytes to send, or the most to accept.
     var length: UInt16
 }
 

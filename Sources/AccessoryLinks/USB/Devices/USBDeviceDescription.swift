@@ -1,7 +1,7 @@
 import SDLProtocol
 
-/// What a USB device says of itself, in plain values: made by `USBContext` from what the kernel
-/// keeps, looked at by everything that decides, and by `relayctl devices`. No device is opened for it.
+/// A USB device's own description, in plain values: `USBContext` makes it from what the kernel keeps; everything
+/// that decides, and `relayctl devices`, looks at it. No device is opened for it.
 package struct USBDeviceDescription: Hashable, Sendable {
     /// One setting of one interface.
     package struct Interface: Hashable, Sendable {
@@ -34,7 +34,7 @@ package struct USBDeviceDescription: Hashable, Sendable {
     }
 
     package var bus: UInt8
-    /// The device number on its bus: another one each time it is plugged in.
+    /// The device number on its bus, which changes each time it is plugged in.
     package var number: UInt8
     /// Ports from the root hub down; empty for a root hub itself.
     package var ports: [UInt8]
@@ -44,7 +44,7 @@ package struct USBDeviceDescription: Hashable, Sendable {
     package var serial: String?
     package var manufacturer: String?
     package var productName: String?
-    /// False until somebody has chosen a configuration; then there are no interfaces.
+    /// False until a configuration has been chosen; then there are no interfaces.
     package var isConfigured: Bool = true
     /// Every setting of every interface of the active configuration, in descriptor order.
     package var interfaces: [Interface] = []
@@ -52,8 +52,8 @@ package struct USBDeviceDescription: Hashable, Sendable {
     /// `18d1:2d00`, as lsusb prints it.
     package var identifier: String { USBText.identifier(vendor, product) }
 
-    /// Where it is plugged in, as the kernel names it: `1-2.3`. The same as long as it is plugged
-    /// into the same socket.
+    /// Where it is plugged in, as the kernel names it: `1-2.3`. Stays the same as long as it is plugged into the
+    /// same socket.
     package var portPath: String {
         guard !ports.isEmpty else { return "usb\(bus)" }
         return "\(bus)-" + ports.map { "\($0)" }.joined(separator: ".")
@@ -64,11 +64,11 @@ package struct USBDeviceDescription: Hashable, Sendable {
         "/dev/bus/usb/\(USBText.threeDigits(bus))/\(USBText.threeDigits(number))"
     }
 
-    /// What people call it, with its place: `OpenXC Vehicle Interface at port 1-2`.
+    /// A name for people, with its place: `OpenXC Vehicle Interface at port 1-2`.
     package var placeAndName: String { "\(productName ?? identifier) at port \(portPath)" }
 }
 
-/// Numbers as USB people write them.
+/// Numbers in the usual notation for USB.
 package enum USBText {
     package static func identifier(_ vendor: UInt16, _ product: UInt16) -> String {
         "\(vendor.hexDigits):\(product.hexDigits)"

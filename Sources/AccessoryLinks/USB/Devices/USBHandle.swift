@@ -6,7 +6,7 @@ struct USBHandle: ~Copyable {
     let raw: OpaquePointer
     private var claimed: CInt?
 
-    /// Opens the device; nothing on it is changed.
+    /// Opens the device; changes nothing on it.
     init(
         _ device: OpaquePointer, _ description: USBDeviceDescription
     ) throws(LinkProblem) {

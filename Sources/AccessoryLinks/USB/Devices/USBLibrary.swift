@@ -1,6 +1,6 @@
 import CLibUSB
 
-/// The libusb that is loaded; told in `relayctl bugreport`.
+/// The libusb that is loaded; part of `relayctl bugreport`.
 package enum USBLibrary {
     /// "1.0.27", with the suffix of a release candidate.
     package static var version: String {

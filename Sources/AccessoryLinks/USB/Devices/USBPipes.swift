@@ -1,6 +1,6 @@
-/// The pair of bulk endpoints a link is made of, and how it is found in a device's descriptors.
+/// The pair of bulk endpoints that carries a link, and how it is found in a device's descriptors.
 ///
-/// Both endpoints are of one interface, which is then the only one claimed.
+/// Both endpoints belong to one interface, which is then the only one claimed.
 package struct USBPipes: Hashable, Sendable {
     package let interface: UInt8
     package let alternate: UInt8
@@ -16,10 +16,9 @@ package struct USBPipes: Hashable, Sendable {
         package let reason: String
     }
 
-    /// The first bulk pair within one interface that the address allows. Interfaces for
-    /// accessories (class FF, subclass FF) go first, other vendor-specific ones next. Interfaces
-    /// that are known to be something else, a memory stick's for example, are opened only when the
-    /// address names them or one of their endpoints.
+    /// The first bulk pair within one interface that the address allows. Interfaces for accessories (class FF,
+    /// subclass FF) go first, other vendor-specific ones next. Interfaces with another known purpose, such as a
+    /// memory stick's, are opened only when the address names them or one of their endpoints.
     package static func choose(
         of device: USBDeviceDescription, for selector: USBSelector
     ) throws(Missing) -> USBPipes {
@@ -84,7 +83,7 @@ extension USBPipes {
                 + "it has interface \(known.joined(separator: ", "))")
     }
 
-    /// An endpoint that the address names exists and is a bulk one.
+    /// Checks that an endpoint which the address names exists and is a bulk one.
     private static func requireBulk(
         _ address: UInt8?, in interfaces: [USBDeviceDescription.Interface]
     ) throws(Missing) {
@@ -125,7 +124,7 @@ extension USBPipes {
 }
 
 extension USBSelector {
-    /// Whether the address says more than which device: what it allows is what is meant.
+    /// Whether the address names more than the device: then every interface that it allows is meant.
     fileprivate var namesInterface: Bool {
         interface != nil || endpointIn != nil || endpointOut != nil
     }

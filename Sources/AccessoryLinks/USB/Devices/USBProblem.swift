@@ -12,7 +12,7 @@ enum USBProblem {
                 + "sockets (RestrictAddressFamilies needs AF_NETLINK)")
     }
 
-    /// A call that was about to open or claim the device failed.
+    /// A call to open or claim the device failed.
     static func opening(_ device: USBDeviceDescription, _ code: CInt) -> LinkProblem {
         switch code {
         case LIBUSB_ERROR_ACCESS.rawValue:
@@ -46,13 +46,12 @@ enum USBProblem {
             remedy: USBDriver.remedy(driver, address: address))
     }
 
-    /// The open link ended.
+    /// Words to append to why a link ended; empty when nothing was lost.
     ///
     /// - Parameters:
     ///   - unsent: bytes for the device that had been handed over and did not reach it.
     ///   - undelivered: bytes from the device that were read and did not reach the hub.
-    /// To be appended to why a link ended; empty when nothing was lost.
-    /// - Parameter isMost: Some of the unsent bytes may have arrived all the same.
+    ///   - isMost: whether some of the unsent bytes may have arrived after all.
     static func lossWords(unsent: Int, undelivered: Int, isMost: Bool = false) -> String {
         var loss: [String] = []
         if unsent > 0 { loss.append("\(isMost ? "at most " : "")\(unsent) bytes for it") }
@@ -60,6 +59,7 @@ enum USBProblem {
         return loss.isEmpty ? "" : "; lost: \(loss.joined(separator: ", "))"
     }
 
+    /// The open link ended.
     static func ended(
         _ fault: USBFault, _ device: USBDeviceDescription, unsent: Int, undelivered: Int
     ) -> LinkProblem {
@@ -138,13 +138,13 @@ extension USBProblem {
 
 /// The line of a udev rule that lets relayd open a device.
 package enum USBAccessRule {
-    /// Where a person puts it. Not the name of the file relayd brings, 70-relayd.rules: udev would
-    /// read this one instead of it, and a phone would be refused as soon as it is in accessory
-    /// mode. Before 73, which is where the desktop's udev rules look for `uaccess`.
+    /// The file for a person to put it in. It must not have the name of the file that relayd brings,
+    /// 70-relayd.rules: udev would read this one instead, and a phone would be refused as soon as it is in
+    /// accessory mode. It sorts before 73, which is where the desktop's udev rules look for `uaccess`.
     package static let file = "/etc/udev/rules.d/71-relayd-local.rules"
 
-    /// For the group of relayd's service if there is one, else for this process's own; and for
-    /// whoever sits at the machine.
+    /// Gives access to the group of relayd's service if there is one, else to this process's own; and to whoever
+    /// sits at the machine.
     package static func line(vendor: UInt16, product: UInt16) -> String {
         let group = getgrnam("relayd") != nil ? "relayd" : DeviceNode.groupName(getegid())
         return line(vendor: vendor, product: product, group: group)
@@ -158,8 +158,8 @@ package enum USBAccessRule {
             + "ENV{ID_MM_DEVICE_IGNORE}=\"1\""
     }
 
-    /// Whether this process may open the device, without opening it. Root, who may open everything,
-    /// asks for relayd's service if there is one.
+    /// Whether this process may open the device, without opening it. For root, who may open everything, the answer
+    /// is that of relayd's service if there is one.
     package static func mayOpen(_ device: USBDeviceDescription) -> Bool {
         mayOpen(node: device.nodePath)
     }
@@ -179,13 +179,13 @@ package enum USBAccessRule {
         return info.st_mode & mask == mask
     }
 
-    /// Whose permissions `mayOpen` looks at, in the words of a sentence.
+    /// Whose permissions `mayOpen` checks, worded for a sentence.
     package static var judgedUser: String { service == nil ? "this user" : "user \(serviceUser)" }
 
-    /// As the package makes it.
+    /// The user that the package creates.
     static let serviceUser = "relayd"
 
-    /// The user of relayd's service and its groups; nil unless this process is root's.
+    /// The user of relayd's service and its groups; nil unless this process runs as root.
     private static var service: (user: uid_t, groups: [gid_t])? {
         guard geteuid() == 0, let entry = getpwnam(serviceUser)?.pointee else { return nil }
         var count: CInt = 64

@@ -1,15 +1,15 @@
-/// Which of the devices that are plugged in an address means, and why not the others. Decides on
-/// descriptions alone: no device is opened to find out. `USBPumpThread` and `relayctl devices` ask.
+/// Which of the plugged-in devices an address means, and why not the others. Decides on descriptions alone: no
+/// device is opened to find out. `USBPumpThread` and `relayctl devices` use it.
 extension USBSelector {
-    /// What one device is to this address.
+    /// How one device relates to this address.
     package enum Verdict: Hashable, Sendable {
         /// Its pipes can be opened.
         case opens(USBPipes)
         /// A phone, to be switched into accessory mode first.
         case switches
-        /// The right device, but of no use: why, as half a sentence.
+        /// The right device, but it cannot be used: why, as half a sentence.
         case unusable(String)
-        /// Another device than the one that is meant: why, as half a sentence.
+        /// Not the device that is meant: why, as half a sentence.
         case other(String)
     }
 
@@ -24,7 +24,7 @@ extension USBSelector {
         }
     }
 
-    /// - Parameter claims: nil to judge as a relayd that starts now.
+    /// - Parameter claims: nil to judge like a relayd that has just started.
     package func verdict(
         on device: USBDeviceDescription, _ claims: AccessoryClaims? = nil
     ) -> Verdict {
@@ -40,7 +40,7 @@ extension USBSelector {
 
     /// The one device to open.
     ///
-    /// - Parameter claims: nil to choose as a relayd that starts now.
+    /// - Parameter claims: nil to choose like a relayd that has just started.
     /// - Throws: `.absent`, `.ambiguous` or `.unsupported`.
     package func choose(
         among devices: [USBDeviceDescription], _ claims: AccessoryClaims? = nil
@@ -48,8 +48,8 @@ extension USBSelector {
         let claims = claims ?? AccessoryClaims(among: devices)
         var candidates = devices.filter { mismatch($0, claims) == nil }
         if switchesToAccessory {
-            // The phone that relayd has switched; else one that is still to be switched, before one
-            // in accessory mode that may be another one.
+            // The phone that relayd has switched goes first; then phones still to be switched, before one in
+            // accessory mode that may be another one.
             let own = candidates.filter { $0.isInAccessoryMode && claims.claim(on: $0) == .own }
             let phones = candidates.filter { !$0.isInAccessoryMode }
             if let better = [own, phones].first(where: { !$0.isEmpty }) { candidates = better }
@@ -69,7 +69,7 @@ extension USBSelector {
         }
     }
 
-    /// Why this is another device; nil when it is the one.
+    /// Why this is another device; nil when it is the one that is meant.
     private func mismatch(_ device: USBDeviceDescription, _ claims: AccessoryClaims) -> String? {
         if let identifier {
             let isNamed =
@@ -95,7 +95,7 @@ extension USBSelector {
         return nil
     }
 
-    /// Whether the address tells devices of one kind apart.
+    /// Whether the address leaves open which device of its kind is meant.
     private var isAnyOfItsKind: Bool { serial == nil && portPath == nil }
 }
 
@@ -109,7 +109,7 @@ extension USBDeviceDescription {
 
 extension USBSelector {
     private func absent(among devices: [USBDeviceDescription]) -> LinkProblem {
-        // The same model with another serial number or at another port is what people want to know.
+        // People want to know of the same model with another serial number or at another port.
         let sameKind = devices.filter { device in
             identifier.map { device.vendor == $0.vendor && device.product == $0.product }
                 ?? device.isInAccessoryMode
@@ -144,8 +144,8 @@ extension USBSelector {
         }
     }
 
-    /// A device in accessory mode that relayd took for its phone because it was there before is
-    /// another program's. Nil when `problem` says something else, or the address names the device.
+    /// The problem to report when a device in accessory mode, which relayd took for its phone because it was there
+    /// before, belongs to another program. Nil when `problem` says something else, or the address names the device.
     package func heldByAnother(
         _ device: USBDeviceDescription, _ problem: LinkProblem, _ claims: AccessoryClaims
     ) -> LinkProblem? {
@@ -177,7 +177,7 @@ extension USBSelector {
             remedy: remedy)
     }
 
-    /// In front of an option that is added to the address.
+    /// The character in front of an option that is added to the address.
     package var separator: String { address.contains("?") ? "&" : "?" }
 
     /// The device as the address names it: `1bc4:0001`.

@@ -1,5 +1,5 @@
-/// What a `usb:` address asks for: which device, which interface and endpoints of it, and how to
-/// speak to it. Read from the address here; `USBSelector+Choice` finds the device.
+/// What a `usb:` address asks for: which device, which of its interfaces and endpoints, and how to speak to it.
+/// Read from the address here; `USBSelector+Choice` finds the device.
 package struct USBSelector: Hashable, Sendable {
     package enum Device: Hashable, Sendable {
         /// `usb:VID:PID`
@@ -24,7 +24,7 @@ package struct USBSelector: Hashable, Sendable {
     /// The address as typed, for messages.
     package let address: String
     package private(set) var serial: String?
-    /// `1-2.3`; "bus" is what people call it.
+    /// `1-2.3`; the option is called "bus".
     package private(set) var portPath: String?
     package private(set) var interface: UInt8?
     package private(set) var alternate: UInt8?
@@ -33,7 +33,7 @@ package struct USBSelector: Hashable, Sendable {
     /// The device is a phone to be switched into accessory mode.
     package private(set) var switchesToAccessory = false
     package private(set) var identity = AndroidAccessory.Identity()
-    /// A kernel driver that has the interface is sent away, and brought back afterwards.
+    /// A kernel driver that has the interface is detached, and reattached afterwards.
     package private(set) var detachesDriver = false
     private var zeroLengthPackets: Bool?
 
@@ -59,7 +59,7 @@ package struct USBSelector: Hashable, Sendable {
         zeroLengthPackets ?? (device == .accessoryMode || switchesToAccessory)
     }
 
-    /// Vendor and product, where exactly one will do.
+    /// Vendor and product, if the address means exactly one pair.
     package var identifier: (vendor: UInt16, product: UInt16)? {
         switch device {
         case .identifier(let vendor, let product): (vendor, product)
@@ -77,8 +77,8 @@ package struct USBSelector: Hashable, Sendable {
     /// OpenXC firmware up to 5.
     static let oldOpenXC = (in: UInt8(0x81), out: UInt8(0x02))
 
-    /// The endpoints that are meant on this device: those of the address, and for `usb:openxc` the
-    /// ones its firmware has. Nil for any.
+    /// The endpoints that are meant on this device: those of the address, and for `usb:openxc` those of its
+    /// firmware. Nil for any.
     package func endpoints(of found: USBDeviceDescription) -> (in: UInt8?, out: UInt8?) {
         guard device == .openXC else { return (endpointIn, endpointOut) }
         let offered = Set(

@@ -1,13 +1,13 @@
 /// What is plugged in and what relayd would make of it: the USB part of `relayctl devices`, as values.
 package struct USBSurvey: Sendable {
     package enum Use: Hashable, Sendable {
-        /// relayd would open these pipes of it.
+        /// relayd would open these pipes of the device.
         case opens(USBPipes)
-        /// relayd would switch it into accessory mode.
+        /// relayd would switch the device into accessory mode.
         case switches
-        /// It fits, but so does another one.
+        /// The device fits, but so does another one.
         case ambiguous
-        /// Why not, as half a sentence.
+        /// Why relayd would not use it, as half a sentence.
         case no(String)
     }
 
@@ -18,28 +18,28 @@ package struct USBSurvey: Sendable {
         package let use: Use
         /// False when the permissions of its node keep this user out.
         package let mayOpen: Bool
-        /// The line of a udev rule that would let it be opened; only when it would be of use.
+        /// The line of a udev rule that would let it be opened; only when that would help.
         package let rule: String?
-        /// A kernel driver has the interface, and the address does not take it away.
+        /// A kernel driver has the interface, and the address does not ask to detach it.
         package let isHeldByDriver: Bool
-        /// The tty that the driver made of it, under the name that stays if it has one.
+        /// The tty that the driver made of it, under its permanent name if it has one.
         package let tty: String?
-        /// What may be meant with it instead, one sentence; only where no address was asked for.
+        /// The use that may be meant instead, as one sentence; only where no address was asked for.
         package let hint: String?
     }
 
     package let rows: [Row]
-    /// What a running relayd is set to, and the port of the device that is meant; nil for none.
+    /// The address that a running relayd is set to, and the port of the device that it means; nil for none.
     package let accessory: (address: String, port: String?)?
     /// Why the address that was asked for cannot be opened; nil when it can, or was not given.
     package let problem: LinkProblem?
-    /// Whose rights decide what may be opened, in the words of a sentence.
+    /// Whose rights decide what may be opened, worded for a sentence.
     package let user: String
 
     /// - Parameters:
     ///   - selector: nil to judge every device by an address of its own.
-    ///   - accessory: what a running relayd is set to.
-    ///   - user: whose rights `mayOpen` looks at.
+    ///   - accessory: the address that a running relayd is set to.
+    ///   - user: whose rights `mayOpen` checks.
     ///   - mayOpen: asks the file system.
     ///   - rule: the udev rule for a device.
     ///   - tty: the node that a driver made of a device.
@@ -50,7 +50,7 @@ package struct USBSurvey: Sendable {
         tty: (USBDeviceDescription) -> String? = { _ in nil }
     ) {
         self.user = user
-        // Root hubs are the computer's own.
+        // Root hubs belong to the computer itself.
         let devices = devices.filter { !$0.ports.isEmpty }
         var problem: LinkProblem?
         if let selector {
@@ -115,7 +115,7 @@ package struct USBSurvey: Sendable {
         try? USBSelector(AccessoryAddress(address))
     }
 
-    /// The named ones by name; a serial number where several are alike, else the port.
+    /// Devices with a name are addressed by it; several that are alike by a serial number, else by the port.
     static func address(
         of device: USBDeviceDescription, among devices: [USBDeviceDescription]
     ) -> String {
@@ -140,7 +140,7 @@ package struct USBSurvey: Sendable {
 extension USBSurvey {
     /// What is plugged in at this moment. Blocks, but opens no device.
     ///
-    /// - Parameter seen: what a running relayd told of its devices: its rights decide then.
+    /// - Parameter seen: what a running relayd reported about its devices; its rights then decide.
     package static func now(
         selector: USBSelector? = nil, accessory: USBSelector? = nil,
         judgedBy seen: DeviceList? = nil
@@ -176,7 +176,7 @@ extension USBSurvey {
             package let address: String
             /// `opens`, `switches`, `ambiguous` or `no`.
             package let use: String
-            /// Why not.
+            /// Why the device is not used.
             package let reason: String?
             package let interface: Int?
             package let alternate: Int?
@@ -202,7 +202,7 @@ extension USBSurvey {
         package let devices: [Device]
         package let problem: String?
         package let remedy: String?
-        /// What a running relayd is set to, and where that is plugged in.
+        /// The address that a running relayd is set to, and the port of its device.
         package let accessory: String?
         package let accessoryPort: String?
 

@@ -1,23 +1,22 @@
-/// What a transfer from the device is submitted with.
+/// How a transfer from the device is submitted.
 struct USBInboundRequest: Equatable {
-    /// Room for what comes: a multiple of every packet size, as towards the host it must be.
+    /// Room for the bytes: a multiple of every packet size, as transfers to the host must have.
     var bytes: Int
-    /// After which it comes back with what it has; 0 for never.
+    /// Milliseconds after which it comes back with what it has; 0 for never.
     var milliseconds: UInt32
 
-    /// What Android's accessory driver moves at once.
+    /// The size that Android's accessory driver moves at once.
     static let usual = USBInboundRequest(bytes: 16_384, milliseconds: 0)
 
-    /// For a device that has more and more: every transfer costs the same, whatever it moves.
+    /// For a device that streams: every transfer costs the same, whatever it moves.
     ///
-    /// Not without a time: a device that sends 16 KiB without an empty packet behind them, as
-    /// head units let it, and waits for the answer would wait for ever. In that time four of them
-    /// are filled at 0.7 MB/s.
+    /// It needs a time limit: a device that sends 16 KiB without an empty packet after them, as head units let it,
+    /// and waits for the answer would wait for ever. Within the limit, four of these are filled at 0.7 MB/s.
     static let ofStream = USBInboundRequest(bytes: 32_768, milliseconds: 200)
 }
 
-/// The bytes from the device: which transfers are full and wait to be written to the socket, which
-/// are free to be submitted. Decisions only; `USBLink` carries them out.
+/// The bytes from the device: which transfers are full and wait to be written to the socket, and which are free to
+/// be submitted. Decisions only; `USBLink` carries them out.
 struct USBInbound<Transfer: Equatable> {
     /// A transfer with bytes for the socket.
     struct Filled {
@@ -25,19 +24,19 @@ struct USBInbound<Transfer: Equatable> {
         var bytes: Range<Int>
     }
 
-    /// So many more full transfers than others, and the device streams; and as many again are counted,
-    /// so that some that are not full in between do not end it.
+    /// A device streams once it has had this many more full transfers than others. As many again are counted, so
+    /// that a few that are not full do not end the stream.
     static var fullOnesOfStream: Int { 4 }
-    /// Full ones that a device needs to be taken for a stream again that was too slow.
+    /// Full transfers after which a device that was too slow may count as a stream again.
     static var penalty: Int { 256 }
 
     let endpoint: UInt8
     private var order: USBTransferOrder<Transfer>
-    /// Full transfers lately, less those that were not.
+    /// Recent full transfers, less those that were not.
     private var fullOnes = 0
     /// In the order of their bytes.
     private(set) var filled: [Filled] = []
-    /// To be submitted again.
+    /// Transfers to be submitted again.
     private(set) var idle: [Transfer]
     /// Set while the endpoint recovers from a stall.
     private(set) var isRecovering = false
@@ -55,7 +54,7 @@ struct USBInbound<Transfer: Equatable> {
     var underWay: [Transfer] { order.entries.filter { $0.outcome == nil }.map(\.transfer) }
     var filledBytes: Int { filled.reduce(0) { $0 + $1.bytes.count } }
 
-    /// How to submit the next one.
+    /// How to submit the next transfer.
     var request: USBInboundRequest { fullOnes < Self.fullOnesOfStream ? .usual : .ofStream }
 
     /// The next transfer to submit; nil when there is none, or while the endpoint recovers.
@@ -77,7 +76,7 @@ struct USBInbound<Transfer: Equatable> {
         if isRecovering || outcome == .stalled {
             let isFirst = !isRecovering
             isRecovering = true
-            // Transfers behind the stalled one may come back in any order.
+            // Transfers after the stalled one may come back in any order.
             guard order.areAllBack else { return isFirst ? .cancelRest : .go }
             collect()
             stalls += 1
@@ -87,7 +86,7 @@ struct USBInbound<Transfer: Equatable> {
         return .go
     }
 
-    /// The halt is cleared.
+    /// The halt has been cleared.
     mutating func recovered() { isRecovering = false }
 
     /// The socket took this many bytes of the first filled transfer.
@@ -96,7 +95,7 @@ struct USBInbound<Transfer: Equatable> {
         if filled[0].bytes.isEmpty { idle.append(filled.removeFirst().transfer) }
     }
 
-    /// Forgets what the socket did not take; returns how much it was.
+    /// Forgets the bytes that the socket did not take; returns how many there were.
     mutating func dropFilled() -> Int {
         let lost = filledBytes
         filled.removeAll()
@@ -109,8 +108,8 @@ struct USBInbound<Transfer: Equatable> {
             case .completed where entry.bytes >= USBInboundRequest.usual.bytes:
                 fullOnes = min(fullOnes + 1, 2 * Self.fullOnesOfStream)
             case .completed: fullOnes = max(fullOnes - 1, min(fullOnes, 0))
-            // In the middle of its bytes: a device too slow for this. Transfers of ordinary size
-            // need not be taken back while they are being filled.
+            // Ended in the middle of its bytes: the device is too slow for this. Transfers of ordinary size need
+            // not be taken back while they are being filled.
             case .timedOut where entry.bytes > 0: fullOnes = -Self.penalty
             default: fullOnes = min(fullOnes, 0)
             }

@@ -1,30 +1,30 @@
 import CLibUSB
 import Glibc
 
-/// Moves the bytes of one opened device between its bulk endpoints and the pump's end of a socket
-/// pair, whose other end is the link's NIO channel. Looks into none of them.
+/// Moves the bytes of one opened device between its bulk endpoints and the pump's end of a socket pair, whose other
+/// end is the link's NIO channel. Does not interpret them.
 ///
-/// `USBPumpThread` has at most one; all of it runs on that thread. Nothing is buffered beyond the
-/// transfers: one towards the host is submitted again only when the socket took its bytes, one
-/// towards the device is filled straight from the socket; so a side that is slow stops the other.
+/// `USBPumpThread` has at most one; all of it runs on that thread. Nothing is buffered beyond the transfers: one
+/// towards the host is submitted again only when the socket has taken its bytes, one towards the device is filled
+/// straight from the socket; so a slow side stops the other.
 final class USBLink {
-    /// Under way at once towards the host. One is being written to the socket while the others
-    /// keep the device sending. How large they are: `USBInboundRequest`.
+    /// Transfers under way at once towards the host. One is being written to the socket while the others keep the
+    /// device sending. For their size see `USBInboundRequest`.
     static let inboundTransfers = 4
 
-    /// Under way at once towards the device, together `USBOutbound.maximumBytesUnderWay` at most.
+    /// Transfers under way at once towards the device, together `USBOutbound.maximumBytesUnderWay` at most.
     static let outboundTransfers = 4
 
-    /// How long a device may take for what is left when the hub has closed the link: goodbyes of
-    /// the sessions travel then.
+    /// How long a device may take for the remaining bytes when the hub has closed the link: the sessions' goodbyes
+    /// travel then.
     static let drainLimit: Duration = .seconds(1)
 
     /// How long cancelled transfers may take to come back, which takes the kernel microseconds.
     /// After that the device is closed, which makes it give them up.
     static let cancelLimit: Duration = .seconds(1)
 
-    /// An unplug often shows as failed transfers first; the news of it follows within this time,
-    /// and then it is named as the reason.
+    /// An unplug often shows as failed transfers first; the bus reports it within this time, and then it is named
+    /// as the reason.
     static let unplugGrace: Duration = .milliseconds(300)
 
     private typealias Inbound = USBInbound<USBTransfer>
@@ -36,7 +36,7 @@ final class USBLink {
         case draining(until: ContinuousClock.Instant)
         /// Transfers have been cancelled and are coming back.
         case cancelling(until: ContinuousClock.Instant)
-        /// All is back; perhaps the device turns out to have been unplugged.
+        /// All transfers are back; the device may still turn out to have been unplugged.
         case lingering(until: ContinuousClock.Instant)
         case ended
     }
@@ -47,11 +47,11 @@ final class USBLink {
     private let pipes: USBPipes
     private let sendsZeroLengthPackets: Bool
     let end: USBLinkEnd
-    /// Called when the device turns out to be gone, before the hub hears of it.
+    /// Called when the device turns out to be gone, before the hub is told.
     var onVanished: () -> Void = {}
-    /// Told what the device has said of itself; nothing may be known.
+    /// Called with what the device has told about itself, which may be nothing.
     var onIdentity: (OpenXCInquiry.Identity) -> Void = { _ in }
-    /// Runs beside the bytes, which it only looks at; on OpenXC interfaces.
+    /// Runs beside the bytes, which it only examines; on OpenXC interfaces.
     private var inquiry: USBInquiry?
     private var inbound: Inbound
     private var outbound: Outbound
@@ -74,7 +74,7 @@ final class USBLink {
         self.handle = consume handle
         inbound = Inbound(endpoint: pipes.endpointIn, transfers: [])
         outbound = Outbound(endpoint: pipes.endpointOut, transfers: [])
-        // The link keeps the transfers, and is kept itself until all of them are back.
+        // The link owns the transfers, and is itself kept until all of them are back.
         let incoming = (0..<Self.inboundTransfers).compactMap { _ in
             USBTransfer(capacity: USBInboundRequest.ofStream.bytes) { [unowned self] in
                 returnedInbound($0)
@@ -99,20 +99,20 @@ final class USBLink {
         }
     }
 
-    /// Asks the device what it is, if it is of a kind that can tell.
+    /// Asks the device what it is, if it is of a kind that can answer.
     func startInquiry() {
         inquiry?.start()
     }
 
     var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
-    /// What to poll the socket for; nil when nothing of it matters.
+    /// The events to poll the socket for; nil when none matters.
     var interest: Int16? {
         isMoving
             ? hub.interest(hasBytes: !inbound.filled.isEmpty, hasRoom: outbound.canFill) : nil
     }
 
-    /// -1 when there is nothing to poll any more.
+    /// -1 when there is nothing left to poll.
     var socket: CInt { hub.descriptor }
 
     /// When `advance` is to be called at the latest.
@@ -124,7 +124,7 @@ final class USBLink {
         }
     }
 
-    /// Whether the kernel has nothing of the link's.
+    /// Whether the kernel has no transfer of the link.
     private var isQuiet: Bool {
         inbound.isQuiet && outbound.isQuiet && inquiry?.isQuiet != false
     }
@@ -138,7 +138,7 @@ final class USBLink {
 
     // MARK: Driven by the thread
 
-    /// The socket has news.
+    /// The poll has reported events on the socket.
     func polled(_ events: Int16) { hub.polled(events) }
 
     /// Moves what can be moved; called after every wait.
@@ -165,12 +165,12 @@ final class USBLink {
         }
     }
 
-    /// The bus says that the device is gone.
+    /// The bus reports that the device is gone.
     func deviceLeft() {
         fail(.vanished)
     }
 
-    /// relayd wants the device back at once.
+    /// Ends the link, since relayd wants the device back at once.
     func stop(at now: ContinuousClock.Instant) {
         hub.finish()
         if isMoving { cancelAll(at: now) }
@@ -188,7 +188,7 @@ final class USBLink {
             endpoint: pipes.endpointIn)
     }
 
-    /// Writes what has come to the socket, as much as it takes.
+    /// Writes received bytes to the socket, as many as it takes.
     private func deliver() {
         while let next = inbound.filled.first {
             let count = hub.send(UnsafeRawBufferPointer(rebasing: next.transfer.buffer[next.bytes]))
@@ -244,7 +244,7 @@ final class USBLink {
 
     private func follow(_ step: USBStep, endpoint: UInt8) {
         guard isMoving else {
-            // Coming back after a cancel; an unplug is still worth knowing.
+            // The transfer comes back after a cancel; an unplug is still worth knowing.
             if step == .fail(.vanished) { fail(.vanished) }
             return
         }
@@ -255,8 +255,8 @@ final class USBLink {
             let rest = endpoint == pipes.endpointIn ? inbound.underWay : outbound.underWay
             for transfer in rest { transfer.cancel() }
         case .clearHalt:
-            // The control request behind this waits for its answer, which a device that has just
-            // stalled gives within a millisecond.
+            // The control request for this waits for its answer, which a device that has just stalled gives within
+            // a millisecond.
             let code = withHandle { libusb_clear_halt($0.raw, endpoint) }
             if code == 0 { resume(endpoint) } else { fail(refusal(code)) }
         case .resume:
@@ -309,8 +309,8 @@ final class USBLink {
         }
     }
 
-    /// All transfers are back, or given up by the close. First the device is free again, then the
-    /// reason is known, and only then the hub hears of the end.
+    /// All transfers are back, or given up by the close. First the device is free again, then the reason is known,
+    /// and only then the hub is told of the end.
     private func finish() {
         phase = .ended
         deliver()
@@ -321,7 +321,7 @@ final class USBLink {
             USBLinkEnd.Report(
                 problem: problem, takenBytes: hub.takenBytes,
                 unsentBytes: outbound.unsentBytes, undeliveredBytes: undeliveredBytes))
-        // From here on the hub may hear of the end.
+        // From here on the hub may see the end.
         hub.close()
     }
 

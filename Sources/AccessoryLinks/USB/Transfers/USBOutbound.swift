@@ -1,5 +1,5 @@
-/// The bytes to the device: which transfers are free to be filled from the socket, and what is left
-/// of those that came back short. Decisions only; `USBLink` carries them out.
+/// The bytes to the device: which transfers are free to be filled from the socket, and what is left of those that
+/// came back short. Decisions only; `USBLink` carries them out.
 struct USBOutbound<Transfer: Equatable> {
     /// Bytes of a transfer that are still to be sent.
     struct Load: Equatable {
@@ -7,15 +7,15 @@ struct USBOutbound<Transfer: Equatable> {
         var bytes: Range<Int>
     }
 
-    /// Bytes of one transfer, and of all that are under way: those no control frame can overtake. Two
-    /// of 32 KiB move almost twice as much as four of 16 KiB where a transfer is dear, and small
-    /// frames still have four.
+    /// Bytes of one transfer, and of all that are under way, which no control frame can overtake. Two transfers of
+    /// 32 KiB move almost twice as much as four of 16 KiB where a transfer is expensive, and small frames still
+    /// have four.
     static var maximumBytes: Int { 32_768 }
     static var maximumBytesUnderWay: Int { 65_536 }
 
     let endpoint: UInt8
     private var order: USBTransferOrder<Transfer>
-    /// What each transfer under way is to send, in the same order.
+    /// What each transfer under way is to send, in the order of submission.
     private var loads: [Load] = []
     private(set) var free: [Transfer]
     private(set) var isRecovering = false
@@ -29,7 +29,7 @@ struct USBOutbound<Transfer: Equatable> {
         free = transfers
     }
 
-    /// Nothing is left to be sent.
+    /// Whether nothing is left to be sent.
     var isEmpty: Bool { loads.isEmpty }
     /// Whether the kernel has none of the transfers.
     var isQuiet: Bool { order.areAllBack }
@@ -49,7 +49,7 @@ struct USBOutbound<Transfer: Equatable> {
         return max(0, bytes)
     }
 
-    /// The transfer at hand has been filled with this many bytes and is about to be submitted.
+    /// The first free transfer has been filled with this many bytes and is about to be submitted.
     mutating func filled(_ count: Int) {
         let transfer = free.removeFirst()
         order.submitted(transfer)
@@ -75,7 +75,7 @@ struct USBOutbound<Transfer: Equatable> {
         return settle()
     }
 
-    /// The halt is cleared: what has to be submitted again, in order, from where it stopped.
+    /// The halt has been cleared. Returns what has to be submitted again, in order, from where it stopped.
     mutating func recovered() -> [Load] {
         isRecovering = false
         needsClearHalt = false
@@ -83,8 +83,8 @@ struct USBOutbound<Transfer: Equatable> {
         return loads
     }
 
-    /// All is back: what was sent whole is done; what was cut short goes again, unless something
-    /// behind it has overtaken it.
+    /// All transfers are back: those sent whole are done; those cut short are sent again, unless a later one has
+    /// overtaken them.
     private mutating func settle() -> USBStep {
         var left: [Load] = []
         while let entry = order.takeReturned() {
@@ -99,7 +99,7 @@ struct USBOutbound<Transfer: Equatable> {
         return needsClearHalt ? .clearHalt : .resume
     }
 
-    /// What has been sent whole is done; one that failed stays, as it has not been sent.
+    /// Transfers that were sent whole are done; one that failed stays, as it has not been sent.
     private mutating func collect() {
         while order.entries.first?.outcome == .completed, let entry = order.takeReturned() {
             loads.removeFirst()

@@ -2,14 +2,14 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// The face of the one thread that speaks to libusb: asks it to open, to watch, to stop. The
-/// thread starts with the first request and ends with this object. `USBTransport` has one.
+/// The interface to the one thread that speaks to libusb: asks it to open, to watch, to stop. The thread starts
+/// with the first request and ends with this object. `USBTransport` has one.
 final class USBPump: Sendable {
     private let mailbox = USBMailbox()
     private let details: LinkDetails
     private let isRunning = Mutex(false)
 
-    /// - Parameter details: gets what becomes known of the links.
+    /// - Parameter details: gets what becomes known about the links.
     init(_ details: LinkDetails) {
         self.details = details
     }
@@ -18,7 +18,7 @@ final class USBPump: Sendable {
         mailbox.post(.stop)
     }
 
-    /// Opens the device that the selector means, after having switched it if need be.
+    /// Opens the device that the selector means, after switching it if need be.
     func open(
         _ selector: USBSelector, on loop: any EventLoop
     ) async throws(LinkProblem) -> USBOpened {
@@ -28,7 +28,7 @@ final class USBPump: Sendable {
         mailbox.post(
             .open(
                 .init(ticket: ticket, selector: selector, details: details) { result in
-                    // Nobody waits for it any more: the device is let go again.
+                    // The caller no longer waits for it, so the device is released again.
                     if !answer.give(result), case .success(let late) = result {
                         close(late.socket)
                     }
@@ -86,8 +86,8 @@ final class USBPump: Sendable {
         return USBPresence(selector, mailbox.board, onChange: onChange)
     }
 
-    /// From the relay's loop: a thread begins as nice as the one that starts it, and what opens
-    /// links shares its own with decoding and logging, which stand back.
+    /// Starts the thread from the relay's loop: a thread inherits the nice value of the one that starts it, and the
+    /// threads that open links also do decoding and logging, at a lower priority.
     private func start(on loop: any EventLoop) async throws(LinkProblem) {
         let error: CInt
         do {
@@ -111,7 +111,7 @@ final class USBPump: Sendable {
     }
 }
 
-/// What the pump's thread answers to one question: the first answer counts.
+/// The answer of the pump's thread to one question: only the first one counts.
 private final class USBAnswer<Value: Sendable>: Sendable {
     private let promise: EventLoopPromise<Value>
     private let isGiven = Atomic(false)
@@ -120,7 +120,7 @@ private final class USBAnswer<Value: Sendable>: Sendable {
         promise = loop.makePromise()
     }
 
-    /// - Returns: Whether it is the first.
+    /// - Returns: Whether it was the first.
     @discardableResult
     func give(_ value: Value) -> Bool {
         guard !isGiven.exchange(true, ordering: .acquiringAndReleasing) else { return false }
@@ -134,7 +134,7 @@ private final class USBAnswer<Value: Sendable>: Sendable {
     }
 }
 
-/// An opened device: our end of its socket pair, which the receiver owns, and why it ends.
+/// An opened device: the hub's end of its socket pair, which the receiver owns, and how the link ends.
 struct USBOpened: Sendable {
     let socket: CInt
     let end: USBLinkEnd
@@ -148,16 +148,16 @@ final class USBMailbox: Sendable {
     struct OpenRequest: Sendable {
         let ticket: Ticket
         let selector: USBSelector
-        /// Gets what becomes known of the link.
+        /// Gets what becomes known about the link.
         let details: LinkDetails
         let reply: @Sendable (Result<USBOpened, LinkProblem>) -> Void
     }
 
     enum Request: Sendable {
         case open(OpenRequest)
-        /// Nobody waits for it any more.
+        /// The request is no longer waited for.
         case cancel(Ticket)
-        /// Answers when `board` shows all that is plugged in; or why it cannot.
+        /// Answers when `board` shows all that is plugged in, or why it cannot.
         case enumerate(@Sendable (LinkProblem?) -> Void)
         case stop
     }
@@ -169,8 +169,8 @@ final class USBMailbox: Sendable {
 
     init() {
         var ends: [CInt] = [-1, -1]
-        // Without it (no descriptors left) the thread cannot be reached, which `start` tells. Not a
-        // pipe(2), which a program that is being started would inherit.
+        // Without the pair (no descriptors left) the thread cannot be reached, which `start` reports. Not a
+        // pipe(2): a program that is being started would inherit it.
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         _ = socketpair(AF_UNIX, CInt(kind), 0, &ends)
         (wakeUp, wake) = (ends[0], ends[1])
@@ -184,7 +184,7 @@ final class USBMailbox: Sendable {
     func post(_ request: Request) {
         requests.withLock { $0.append(request) }
         var byte: UInt8 = 0
-        // A full one wakes just as well.
+        // A full socket wakes the thread just as well.
         _ = write(wake, &byte, 1)
     }
 
@@ -198,7 +198,7 @@ final class USBMailbox: Sendable {
     }
 }
 
-/// What is plugged in, as the pump's thread last saw it, for whoever watches.
+/// What is plugged in, as the pump's thread last saw it, for all who watch.
 final class USBBoard: Sendable {
     struct State {
         var devices: [USBDeviceDescription] = []
@@ -246,7 +246,7 @@ final class USBBoard: Sendable {
     }
 }
 
-/// Whether the named device is plugged in, alone of its kind, and of use.
+/// Whether the named device is plugged in, is the only one of its kind, and can be used.
 final class USBPresence: DevicePresence {
     private let selector: USBSelector
     private let board: USBBoard

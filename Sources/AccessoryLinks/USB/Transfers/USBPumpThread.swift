@@ -4,11 +4,11 @@ import Glibc
 import HostNames
 import Logging
 
-/// The thread that speaks to libusb, and what it knows: polls libusb's descriptors, the socket of
-/// the open link and the mailbox, all in one place, and sleeps in between.
+/// The thread that speaks to libusb, and its state: polls libusb's descriptors, the socket of the open link and the
+/// mailbox, all in one place, and sleeps in between.
 final class USBPumpThread {
-    /// Attempts to switch one phone before it is left alone until it is plugged in again: each one
-    /// makes it leave the bus.
+    /// Attempts to switch one phone before it is left alone until it is plugged in again: each attempt makes the
+    /// phone leave the bus.
     static let maximumSwitchAttempts = 3
 
     private static let logger = Logger(label: "link")
@@ -17,13 +17,13 @@ final class USBPumpThread {
     private var context: USBContext?
     private var link: USBLink?
     private var opening: USBOpening?
-    /// Asked for while an earlier link was still letting its device go.
+    /// A request that came while an earlier link was still releasing its device.
     private var waiting: USBMailbox.OpenRequest?
     private var switchAttempts: [String: Int] = [:]
     private var refusals: [String: LinkProblem] = [:]
     private var claims = AccessoryClaims()
     private var mustStop = false
-    /// The mailbox has something.
+    /// The mailbox has requests.
     private var isCalled = true
     private var polled: [pollfd] = []
 
@@ -52,11 +52,11 @@ final class USBPumpThread {
         }
     }
 
-    /// Sleeps until something happens, and lets libusb carry out what is its own.
+    /// Sleeps until something happens, and lets libusb handle its own events.
     private func wait() {
         polled.removeAll(keepingCapacity: true)
         polled.append(pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0))
-        // A negative descriptor is passed over.
+        // A negative descriptor is ignored.
         let interest = link?.interest
         polled.append(
             pollfd(fd: interest == nil ? -1 : link?.socket ?? -1, events: interest ?? 0, revents: 0)
@@ -107,7 +107,7 @@ final class USBPumpThread {
         }
     }
 
-    /// The context, made when it is first needed, watching the bus from then on.
+    /// The context, made when it is first needed; it watches the bus from then on.
     private func ready() throws(LinkProblem) -> USBContext {
         if let context { return context }
         let context = try USBContext()
@@ -204,7 +204,7 @@ final class USBPumpThread {
             Self.logger.info("\(name): \(words)")
         }
         link.startInquiry()
-        // So that nobody tries to open it once more.
+        // So that the device is not opened once more.
         link.onVanished = { [unowned self, unowned link] in
             context?.doubt(link.device)
             followBus()
@@ -223,7 +223,7 @@ final class USBPumpThread {
         case .failed(let problem, let port, let isFinal):
             self.opening = nil
             if isFinal, let port { claims.refused(port: port) }
-            // Unplugged meanwhile, it deserves a fresh start.
+            // If the phone was unplugged meanwhile, it deserves a fresh start.
             if let port, context?.present.contains(where: { $0.portPath == port }) == true,
                 isFinal || switchAttempts[port, default: 0] >= Self.maximumSwitchAttempts
             {

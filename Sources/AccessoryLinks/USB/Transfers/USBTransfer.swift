@@ -1,7 +1,7 @@
 import CLibUSB
 
-/// A libusb transfer with its buffer. Whoever submits one keeps it until it has returned, or until
-/// its device is closed; after that libusb does not touch it any more.
+/// A libusb transfer with its buffer. The owner keeps a submitted transfer until it has returned, or until its
+/// device is closed; after that libusb no longer touches it.
 final class USBTransfer: Equatable {
     private let pointer: UnsafeMutablePointer<libusb_transfer>
     let buffer: UnsafeMutableRawBufferPointer
@@ -29,7 +29,7 @@ final class USBTransfer: Equatable {
 
     static func == (left: USBTransfer, right: USBTransfer) -> Bool { left === right }
 
-    /// A bulk transfer of these bytes of the buffer.
+    /// Submits a bulk transfer of these bytes of the buffer.
     ///
     /// - Parameter milliseconds: after which it returns with what it has moved; 0 for never.
     /// - Returns: a LIBUSB_ERROR code, 0 when it is under way.
@@ -43,7 +43,7 @@ final class USBTransfer: Equatable {
         return libusb_submit_transfer(pointer)
     }
 
-    /// A control transfer; its setup packet takes the first 8 bytes of the buffer.
+    /// Submits a control transfer; its setup packet takes the first 8 bytes of the buffer.
     func submitControl(_ handle: borrowing USBHandle, _ request: USBControlRequest) -> CInt {
         let setup: [UInt8] = [
             request.type, request.request, 0, 0, UInt8(request.index & 0xFF),
@@ -56,11 +56,11 @@ final class USBTransfer: Equatable {
         return libusb_submit_transfer(pointer)
     }
 
-    /// Has it returned early; false when it already has.
+    /// Makes it return early; false when it has already returned.
     @discardableResult
     func cancel() -> Bool { libusb_cancel_transfer(pointer) == 0 }
 
-    /// Bytes moved, once it has returned.
+    /// Bytes moved; valid once it has returned.
     var actualBytes: Int { Int(pointer.pointee.actual_length) }
 
     var status: libusb_transfer_status { pointer.pointee.status }
@@ -77,7 +77,7 @@ final class USBTransfer: Equatable {
         }
     }
 
-    /// What a control transfer brought; its data follow the setup packet.
+    /// The outcome of a control transfer; its data follow the setup packet.
     var controlReply: USBControlReply {
         switch status {
         case LIBUSB_TRANSFER_COMPLETED:

@@ -1,9 +1,9 @@
 /// How one transfer came back.
 enum USBOutcome: Hashable {
     case completed
-    /// Its time was over; what it moved until then counts.
+    /// Its time limit passed; the bytes moved until then count.
     case timedOut
-    /// The endpoint has halted; it goes on after its halt is cleared.
+    /// The endpoint has halted; it goes on once the halt is cleared.
     case stalled
     case cancelled
     case gone
@@ -13,14 +13,14 @@ enum USBOutcome: Hashable {
     case failed
 }
 
-/// The transfers of one endpoint in the order in which they were submitted, which is the order of
-/// their bytes. Transfers that are cancelled may come back in another order than they went.
+/// The transfers of one endpoint in the order in which they were submitted, which is the order of their bytes.
+/// Cancelled transfers may come back in another order.
 struct USBTransferOrder<Transfer: Equatable> {
     struct Entry {
         let transfer: Transfer
         /// Nil while it is under way.
         var outcome: USBOutcome?
-        /// What it has moved.
+        /// Bytes that it has moved.
         var bytes = 0
     }
 
@@ -40,25 +40,25 @@ struct USBTransferOrder<Transfer: Equatable> {
         entries[index].bytes = bytes
     }
 
-    /// Takes out the oldest one if it is back.
+    /// Removes and returns the oldest transfer if it is back.
     mutating func takeReturned() -> Entry? {
         guard entries.first?.outcome != nil else { return nil }
         return entries.removeFirst()
     }
 
-    /// Whether none is under way any more.
+    /// Whether no transfer is under way any more.
     var areAllBack: Bool { entries.allSatisfy { $0.outcome != nil } }
 }
 
-/// What ends a link from the device's side.
+/// Why a link ends from the device's side.
 enum USBFault: Hashable {
     case vanished
     /// The endpoint stalls again and again.
     case stalled(endpoint: UInt8)
     case overflow(endpoint: UInt8)
     case failed(endpoint: UInt8)
-    /// The kernel took transfers back that nobody had cancelled: the interface was taken away, by
-    /// a host that went to sleep or by another program.
+    /// The kernel took back transfers that had not been cancelled: the interface was taken away, by a host that
+    /// went to sleep or by another program.
     case interrupted
     /// A transfer was cut short after a later one had moved bytes: the stream has a hole.
     case outOfOrder
@@ -76,14 +76,14 @@ enum USBFault: Hashable {
     }
 }
 
-/// What to do after a transfer came back.
+/// What to do after a transfer has come back.
 enum USBStep: Hashable {
     case go
     /// Cancel what is still under way on this endpoint and wait until all of it is back.
     case cancelRest
-    /// All is back: clear the halt, then submit again.
+    /// All transfers are back: clear the halt, then submit again.
     case clearHalt
-    /// All is back, and there is no halt: submit again.
+    /// All transfers are back, and there is no halt: submit again.
     case resume
     case fail(USBFault)
 }

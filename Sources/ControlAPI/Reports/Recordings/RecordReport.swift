@@ -1,24 +1,24 @@
-/// What is being recorded: the answer to `GET /v1/record`, `POST /v1/record/start` and
+/// The state of recording: the answer to `GET /v1/record`, `POST /v1/record/start` and
 /// `POST /v1/record/stop`.
 package struct RecordReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// Where recordings are; null where relayd has no place for them.
+    /// Directory of the recordings; null where relayd has no place for them.
     package var directory: String?
-    /// What runs now.
+    /// The current recording.
     package var recording: Recording?
-    /// What ended last since relayd started.
+    /// The last recording that ended since relayd started.
     package var latest: Finished?
-    /// What is recorded of audio and video: "all" or "headers".
+    /// How much of audio and video is recorded: "all" or "headers".
     package var streams: String
-    /// Parameters whose values are overwritten: by the running recording, otherwise by the next one. The same
-    /// is true of `directory`, `streams` and `whenBehind`.
+    /// Parameters whose values are masked: by the running recording, otherwise by the next one. The same
+    /// applies to `directory`, `streams` and `whenBehind`.
     package var masked: [String]
-    /// What happens when traffic comes faster than the disk takes it: "wait" or "miss".
+    /// What happens when traffic arrives faster than the disk accepts it: "wait" or "miss".
     package var whenBehind: String
-    /// The disk takes nothing; null while it does.
+    /// Set while the disk accepts no data; null otherwise.
     package var diskStall: DiskStall?
-    /// Why `record.always` records nothing; null while it does, and where it is false.
+    /// Why `record.always` records nothing; null while it records, and where it is false.
     package var problem: String?
     /// The flight recorder; null while it is off.
     package var flight: Flight?
@@ -44,19 +44,19 @@ package struct RecordReport: Codable, Sendable, Equatable {
 
     /// The latest traffic, kept in memory.
     package struct Flight: Codable, Sendable, Equatable {
-        /// Bytes that it may occupy.
+        /// Maximum size in bytes.
         package var limit: Int
-        /// Bytes that it occupies.
+        /// Current size in bytes.
         package var keptBytes: Int
-        /// When the oldest that is kept passed; null while nothing is.
+        /// When the oldest kept frame passed; null while none is kept.
         package var since: Timestamp?
         /// Frames that are kept.
         package var frames: Int
-        /// Frames that passed meanwhile and were not seen.
+        /// Frames that passed in that time and were not seen.
         package var missedFrames: Int
-        /// What has it written into a file: "app_crash", "link_lost", "advice:CODE".
+        /// Events that save it to a file: "app_crash", "link_lost", "advice:CODE".
         package var saveOn: [String]
-        /// Its latest files since relayd started, the newest first.
+        /// Its latest files since relayd started, newest first.
         package var saved: [Saved]
 
         package init(
@@ -87,7 +87,7 @@ package struct RecordReport: Codable, Sendable, Equatable {
         /// An absolute path.
         package var file: String
         package var savedAt: Timestamp
-        /// When the oldest in it passed, without what was there before.
+        /// When the oldest frame in it passed, not counting state from before.
         package var beganAt: Timestamp
         package var frames: Int
         package var bytes: Int
@@ -95,7 +95,7 @@ package struct RecordReport: Codable, Sendable, Equatable {
         package var missedFrames: Int
         /// Why it was written, for people.
         package var reason: String
-        /// What of `save_on` had happened; empty when somebody asked for it.
+        /// Events of `save_on` that had happened; empty when it was saved on request.
         package var triggers: [String]
 
         package init(
@@ -169,7 +169,7 @@ package struct RecordReport: Codable, Sendable, Equatable {
         package var frames: Int
         package var bytes: Int
         package var missedFrames: Int
-        /// Why it ended by itself; null when it was stopped.
+        /// Why it ended by itself; null when it was stopped on request.
         package var problem: String?
 
         package init(_ recording: Recording, at end: Timestamp, problem: String? = nil) {
@@ -206,10 +206,10 @@ package struct SaveReport: Codable, Sendable, Equatable {
 
 /// The disk of a recording has accepted no data for some seconds.
 package struct DiskStall: Codable, Sendable, Equatable {
-    /// What is written is there: an absolute path.
+    /// Directory of the files: an absolute path.
     package var directory: String
     package var since: Timestamp
-    /// Whether apps and head unit wait for it.
+    /// Whether apps and head unit have to wait for the disk.
     package var trafficWaits: Bool
 
     package init(directory: String, since: Timestamp, trafficWaits: Bool) {

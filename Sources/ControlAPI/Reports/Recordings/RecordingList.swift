@@ -1,15 +1,15 @@
-/// The recordings that there are: the answer to `GET /v1/recordings`.
+/// The existing recordings: the answer to `GET /v1/recordings`.
 package struct RecordingList: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
-    /// Where they are; nil where relayd has no place for them.
+    /// Directory of the recordings; nil where relayd has no place for them.
     package var directory: String?
-    /// The newest first, at most `maximum`.
+    /// Newest first, at most `maximum`.
     package var recordings: [Item]
-    /// Older ones that are not listed.
+    /// Number of older ones that are not listed.
     package var more: Int
 
-    /// What a person looks through, and one answer holds.
+    /// As many as a person looks through, and as fit in one answer.
     package static let maximum = 1000
 
     package init(directory: String?, recordings: [Item] = [], more: Int = 0) {
@@ -18,14 +18,14 @@ package struct RecordingList: Codable, Sendable, Equatable {
 
     /// One file of a recording.
     package struct Item: Codable, Sendable, Equatable {
-        /// Of the file, without directory.
+        /// Name of the file, without directory.
         package var name: String
         package var bytes: Int
-        /// When the recording began, as its name says; nil for a file that relayd has not named.
+        /// When the recording began, according to its name; nil for a file that relayd has not named.
         package var startedAt: Timestamp?
-        /// When it was written to last.
+        /// When it was last written to.
         package var modifiedAt: Timestamp
-        /// Whether it is being written.
+        /// Whether it is being written to.
         package var isRecording: Bool
 
         package init(

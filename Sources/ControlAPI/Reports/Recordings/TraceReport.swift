@@ -1,19 +1,19 @@
-/// What is in a trace: the answer to `GET /v1/recordings/:name/info`, and what --json of `relayctl trace
-/// info` prints.
+/// The contents of a trace: the answer to `GET /v1/recordings/:name/info`, and the output of
+/// `relayctl trace info` with --json.
 package struct TraceReport: Codable, Sendable, Equatable {
     /// Version of the JSON layout: 1.
     package var schema = 1
     package var files: [File] = []
-    /// Of the first record and the latest entry; nil of nothing.
+    /// Times of the first record and the latest entry; nil when there are none.
     package var from: Timestamp?
     package var to: Timestamp?
     /// As configured.
     package var accessory = ""
     /// "all", or "headers" where the payload of audio and video is left out.
     package var streams = ""
-    /// Parameters that are overwritten.
+    /// Parameters that are masked.
     package var masked: [String] = []
-    /// Frames in which something was overwritten.
+    /// Frames in which something was masked.
     package var maskedFrames = 0
     package var links: [Link] = []
     package var apps: [App] = []
@@ -26,18 +26,18 @@ package struct TraceReport: Codable, Sendable, Equatable {
     package var own = 0
     /// Bytes that were no frame.
     package var garbageBytes = 0
-    /// What passed and was not recorded.
+    /// Traffic that passed and was not recorded.
     package var gaps = 0
     package var missed = Amount()
     package var notes: [Note] = []
-    /// What is not listed, by kind: more links, apps, notes or names of masked parameters than fit.
+    /// Number of items that are not listed, by kind: links, apps, notes or names of masked parameters.
     package var more: [String: Int] = [:]
 
     package init() {}
 
     package struct Amount: Codable, Sendable, Equatable {
         package var frames = 0
-        /// On the wire, headers counted.
+        /// On the wire, including headers.
         package var bytes = 0
 
         package mutating func add(_ frames: Int, _ bytes: Int) {
@@ -49,7 +49,7 @@ package struct TraceReport: Codable, Sendable, Equatable {
             (self.frames, self.bytes) = (frames, bytes)
         }
 
-        /// As much as fits: a file may say what it likes.
+        /// The sum, limited to what fits: a file may contain any number.
         package static func sum(_ one: Int, _ other: Int) -> Int {
             let (sum, overflow) = one.addingReportingOverflow(other)
             return overflow ? .max : sum
@@ -63,7 +63,7 @@ package struct TraceReport: Codable, Sendable, Equatable {
         package var program: String?
         /// RFC 3339, as the file has it.
         package var started: String?
-        /// Why it was closed; nil when it was not.
+        /// Why it was closed; nil when it was not closed.
         package var closed: String?
         /// Bytes of a packet that its writer had not finished.
         package var unfinishedBytes = 0
@@ -97,9 +97,9 @@ package struct TraceReport: Codable, Sendable, Equatable {
     }
 
     package struct App: Codable, Sendable, Equatable {
-        /// Number of its connection.
+        /// Number of the app's connection.
         package var app: Int
-        /// As it registered.
+        /// The name it registered with.
         package var name: String?
         package var appID: String?
         package var peer: String?
@@ -122,7 +122,7 @@ package struct TraceReport: Codable, Sendable, Equatable {
 
     package struct Service: Codable, Sendable, Equatable {
         package var service: String
-        /// "app" or "accessory": who sent it.
+        /// The sender: "app" or "accessory".
         package var from: String
         package var frames: Int
         package var bytes: Int

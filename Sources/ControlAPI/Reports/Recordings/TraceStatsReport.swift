@@ -1,9 +1,9 @@
-/// What was counted in a trace: the answer to `GET /v1/recordings/:name/stats`, and what --json of
-/// `relayctl trace stats` prints. The report of `relayctl stats`, and streams.
+/// The counts of a trace: the answer to `GET /v1/recordings/:name/stats`, and the output of
+/// `relayctl trace stats` with --json. The report of `relayctl stats`, with streams.
 package struct TraceStatsReport: Encodable, Sendable {
     package var counts: StatsReport
     package var streams: [Stream]
-    /// Frames of more streams than are told apart; nil without any.
+    /// Frames of streams beyond the number that is told apart; nil when there are none.
     package var leftOut: Int?
     /// Why the trace was not read to its end; nil when it was.
     package var problem: String?
@@ -13,23 +13,23 @@ package struct TraceStatsReport: Encodable, Sendable {
     }
 
     package struct Stream: Codable, Sendable, Equatable {
-        /// As it registered.
+        /// The name the app registered with.
         package var app: String
         /// "audio" or "video".
         package var service: String
-        /// "app" or "accessory": who sent it.
+        /// The sender: "app" or "accessory".
         package var from: String
         package var frames = 0
-        /// Payload bytes, also of what was not recorded.
+        /// Payload bytes, including those not recorded.
         package var bytes = 0
-        /// Begun; pictures of video.
+        /// Messages begun; for video, pictures.
         package var messages = 0
-        /// While it ran; nil when everything came at once.
+        /// Rate while it ran; nil when everything came at once.
         package var messagesPerSecond: Double?
         package var bitsPerSecond: Double?
         /// Pauses of a second or more.
         package var gaps = 0
-        /// Between two frames.
+        /// Between two consecutive frames.
         package var longestPauseMilliseconds: Double?
 
         package init(app: String, service: String, from: String) {

@@ -1,21 +1,21 @@
-// What passes between a vehicle interface, relayd and clients, as `Routes.vehicleStream` shows it.
+// Messages between a vehicle interface, relayd and clients, as `Routes.vehicleStream` shows them.
 
-/// Keys of the query of `Routes.vehicleStream`. Of several values of a repeatable key one must match;
+/// Keys of the query of `Routes.vehicleStream`. Several values of a repeatable key are alternatives;
 /// different keys must all match.
 package enum VehicleQueryKey: String, CaseIterable, Sendable {
-    /// Only what has a greater number.
+    /// Only messages with a greater number.
     case after
-    /// With `after`: the run of relayd that the number is from.
+    /// With `after`: the run of relayd that the number comes from.
     case instance
-    /// Begin with so many of the past.
+    /// Begin with this many past messages.
     case last
     /// 0 to end with the newest.
     case follow
     /// Only measurements of this name; repeatable.
     case name
-    /// Only what has to do with this bus; repeatable.
+    /// Only messages that concern this bus; repeatable.
     case bus
-    /// Only what has to do with this identifier, such as 0x7e8, or a range of them; repeatable.
+    /// Only messages that concern this identifier, such as 0x7e8, or a range of them; repeatable.
     case id
     /// Only diagnostics of this mode; repeatable.
     case mode
@@ -23,7 +23,7 @@ package enum VehicleQueryKey: String, CaseIterable, Sendable {
     case pid
     /// Repeatable.
     case kind
-    /// 1 to see what the vehicle interface says as it came, too.
+    /// 1 to include the vehicle interface's messages as they arrived.
     case raw
 
     package var isRepeatable: Bool {
@@ -34,7 +34,7 @@ package enum VehicleQueryKey: String, CaseIterable, Sendable {
     }
 }
 
-/// What an entry of the stream is.
+/// Kind of an entry of the stream.
 package struct VehicleMessageKind: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -42,7 +42,7 @@ package struct VehicleMessageKind: OpenValue {
     package static let measurement = VehicleMessageKind(rawValue: "measurement")
     package static let can = VehicleMessageKind(rawValue: "can")
     package static let diagnostic = VehicleMessageKind(rawValue: "diagnostic")
-    /// A client asks, or relayd.
+    /// A client, or relayd, sends a command.
     package static let command = VehicleMessageKind(rawValue: "command")
     /// The answer to a command.
     package static let response = VehicleMessageKind(rawValue: "response")
@@ -54,7 +54,7 @@ package struct VehicleMessageKind: OpenValue {
     package static let link = VehicleMessageKind(rawValue: "link")
     /// Messages passed without being seen.
     package static let missed = VehicleMessageKind(rawValue: "missed")
-    /// Well-formed, and nothing of the above.
+    /// Well-formed, but of none of the kinds above.
     package static let other = VehicleMessageKind(rawValue: "other")
 
     package static let all: [VehicleMessageKind] = [
@@ -62,15 +62,15 @@ package struct VehicleMessageKind: OpenValue {
     ]
 }
 
-/// Who says something, or whom it is for.
+/// The sender or receiver of a message.
 package struct VehicleParty: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
     package static let vehicle = VehicleParty(rawValue: "vehicle")
-    /// The one that `client` names.
+    /// The client given by `client`.
     package static let client = VehicleParty(rawValue: "client")
-    /// Every client whose subscription it fits.
+    /// Every client whose subscription matches.
     package static let all = VehicleParty(rawValue: "all")
     package static let relayd = VehicleParty(rawValue: "relayd")
     /// A request of the control API.
@@ -80,7 +80,7 @@ package struct VehicleParty: OpenValue {
     package static let every: [VehicleParty] = [vehicle, client, all, relayd, api, nobody]
 }
 
-/// One thing that passed, decoded. What does not apply is left out.
+/// One message, decoded. Fields that do not apply are left out.
 package struct VehicleMessageReport: Codable, Sendable, Equatable {
     /// Its number, from 1 in the order in which relayd saw them.
     package var n: Int
@@ -88,11 +88,11 @@ package struct VehicleMessageReport: Codable, Sendable, Equatable {
     package var kind: VehicleMessageKind
     package var from: VehicleParty
     package var to: VehicleParty
-    /// The client that says it, or that it is for.
+    /// The client that sends or receives it.
     package var client: Int?
-    /// In words.
+    /// A description in words.
     package var text: String
-    /// Of a measurement.
+    /// For a measurement.
     package var name: String?
     package var value: VehicleScalar?
     package var event: VehicleScalar?
@@ -109,19 +109,19 @@ package struct VehicleMessageReport: Codable, Sendable, Equatable {
     package var payload: String?
     package var parameter: String?
     package var decoded: Double?
-    /// Of a piece of a long answer: which, from 0; -1 is the last.
+    /// For a piece of a long answer: its number, from 0; -1 is the last.
     package var frame: Int?
     package var totalSize: Int?
-    /// Of a command and its response.
+    /// For a command and its response.
     package var command: String?
     package var message: String?
     package var status: Bool?
-    /// Of a diagnostic request: times a second.
+    /// For a diagnostic request: times per second.
     package var frequency: Double?
     /// The vehicle interface's own clock: milliseconds.
     package var vehicleTime: Double?
-    /// With `raw=1`: what the vehicle interface said, as it came. JSON is text, protobuf is in hex with its
-    /// length in front. Left out of messages longer than 512 bytes.
+    /// With `raw=1`: the vehicle interface's message as it arrived. JSON is text, protobuf is in hex
+    /// preceded by its length. Left out for messages longer than 512 bytes.
     package var raw: String?
 
     package init(

@@ -13,10 +13,10 @@ package struct VehicleReport: Codable, Sendable, Equatable {
     package var diagnostics: [VehicleDiagnostic]
     /// Diagnostic requests that the vehicle interface repeats.
     package var requests: [VehicleRequest]
-    /// Buses in passthrough or without acceptance filter.
+    /// Buses in passthrough mode or without acceptance filter.
     package var switches: [VehicleSwitch]
     package var clients: [VehicleClient]
-    /// What of this is bounded, and what was left out.
+    /// Limits of this report, and how much they left out.
     package var limits: [VehicleLimit]
 
     package init(
@@ -36,13 +36,13 @@ package struct VehicleReport: Codable, Sendable, Equatable {
     }
 }
 
-/// What the vehicle interface is.
+/// Description of the vehicle interface.
 package struct VehicleInterface: Codable, Sendable, Equatable {
-    /// Whether it is there.
+    /// Whether it is connected.
     package var connected: Bool
     /// As configured.
     package var address: String
-    /// Firmware, as it answered: "8.2.1 (default)". What follows is left out until it has said it.
+    /// Firmware as reported: "8.2.1 (default)". The following fields are left out until reported.
     package var version: String?
     package var platform: String?
     /// Known once somebody has asked.
@@ -54,9 +54,9 @@ package struct VehicleInterface: Codable, Sendable, Equatable {
     package var messages: Int
     package var messagesPerSecond: Double
     package var lastMessageAt: Timestamp?
-    /// That belonged to no message.
+    /// Bytes that belonged to no message.
     package var garbageBytes: Int
-    /// Messages that could not be read, by what was wrong with them.
+    /// Messages that could not be read, by problem.
     package var unreadable: [String: Int]
 
     package init(
@@ -90,7 +90,7 @@ package struct VehicleInterface: Codable, Sendable, Equatable {
     }
 }
 
-/// A value of a signal, as JSON has it.
+/// A value of a signal, in JSON.
 package enum VehicleScalar: Codable, Sendable, Hashable {
     case flag(Bool)
     case number(Double)
@@ -98,7 +98,7 @@ package enum VehicleScalar: Codable, Sendable, Hashable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A number is no boolean and a boolean no number, so the order does not matter.
+        // A number is not a boolean and a boolean is not a number, so the order does not matter.
         if let flag = try? container.decode(Bool.self) {
             self = .flag(flag)
         } else if let number = try? container.decode(Double.self) {
@@ -118,23 +118,23 @@ package enum VehicleScalar: Codable, Sendable, Hashable {
     }
 }
 
-/// The latest value of a signal. An event has an entry for each of its states: `door_status` one for
+/// The latest value of a signal. An event has an entry for each of its states: `door_status` has one for
 /// each door.
 package struct VehicleMeasurement: Codable, Sendable, Equatable {
     package var name: String
     package var value: VehicleScalar
-    /// What happened to the state that `value` names.
+    /// The event for the state that `value` names.
     package var event: VehicleScalar?
-    /// Of the official signals.
+    /// For the official signals.
     package var unit: String?
-    /// When relayd got it.
+    /// When relayd received it.
     package var at: Timestamp
     /// The vehicle interface's own clock: milliseconds.
     package var vehicleTime: Double?
     package var count: Int
     package var perSecond: Double
-    /// The latest value of each of the last seconds, oldest first; 1 and 0 of a boolean. Of an event,
-    /// `event` is meant. Empty for texts.
+    /// The latest value in each of the last seconds, oldest first; booleans are 1 and 0. For an event,
+    /// the values of `event`. Empty for texts.
     package var history: [Double]
 
     package init(
@@ -162,14 +162,14 @@ package struct VehicleMeasurement: Codable, Sendable, Equatable {
     }
 }
 
-/// The latest frame with an identifier.
+/// The latest frame with a given identifier.
 package struct VehicleCANMessage: Codable, Sendable, Equatable {
-    /// Left out when the vehicle interface does not say.
+    /// Left out when the vehicle interface does not report it.
     package var bus: Int?
     package var id: Int
     /// "0x" and pairs of hexadecimal digits.
     package var data: String
-    /// "standard" or "extended", if it said so.
+    /// "standard" or "extended", if reported.
     package var frameFormat: String?
     package var at: Timestamp
     package var vehicleTime: Double?
@@ -200,10 +200,10 @@ package struct VehicleCANMessage: Codable, Sendable, Equatable {
     }
 }
 
-/// The latest answer to a diagnostic request, whole even if it came in pieces.
+/// The latest answer to a diagnostic request, complete even if it arrived in pieces.
 package struct VehicleDiagnostic: Codable, Sendable, Equatable {
     package var bus: Int?
-    /// Of the request; of a request to all modules (0x7df) that of the module that answers.
+    /// Identifier of the request; for a request to all modules (0x7df), that of the answering module.
     package var id: Int
     package var mode: Int
     /// 0 where the request had none.
@@ -212,12 +212,12 @@ package struct VehicleDiagnostic: Codable, Sendable, Equatable {
     package var negativeResponseCode: Int?
     /// The code in words.
     package var reason: String?
-    /// As the vehicle interface said it.
+    /// As the vehicle interface reported it.
     package var value: VehicleScalar?
     package var payload: String?
-    /// What the parameter is called, for numbers of OBD-II mode 1.
+    /// Name of the parameter, for PIDs of OBD-II mode 1.
     package var parameter: String?
-    /// The number that value or payload stand for, in `unit`.
+    /// The number that value or payload represent, in `unit`.
     package var decoded: Double?
     package var unit: String?
     package var at: Timestamp
@@ -259,18 +259,18 @@ package struct VehicleDiagnostic: Codable, Sendable, Equatable {
     }
 }
 
-/// A diagnostic request that is repeated, and for whom.
+/// A repeated diagnostic request, and its users.
 package struct VehicleRequest: Codable, Sendable, Equatable {
     package var bus: Int?
     package var id: Int
     package var mode: Int
     package var pid: Int
-    /// Times a second.
+    /// Times per second.
     package var frequency: Double
     package var parameter: String?
     /// Numbers of the clients that want it.
     package var clients: [Int]
-    /// How many requests of the control API want it.
+    /// Number of requests of the control API that want it.
     package var api: Int
 
     package init(
@@ -288,7 +288,7 @@ package struct VehicleRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// Something of a bus that is switched on as long as somebody wants it.
+/// A setting of a bus that is on as long as somebody wants it.
 package struct VehicleSwitch: Codable, Sendable, Equatable {
     /// "passthrough" or "af_bypass".
     package var name: String
@@ -306,29 +306,29 @@ package struct VehicleSwitch: Codable, Sendable, Equatable {
 
 /// A client of the vehicle interface.
 package struct VehicleClient: Codable, Sendable, Equatable {
-    /// Its number, as the status has it.
+    /// The client's number, as in the status.
     package var id: Int
     package var peer: String
     package var connectedAt: Timestamp
     /// "json", "lines" or "protobuf".
     package var format: String
     package var subscription: VehicleSubscription
-    /// What it may write, as `openxc.writes` says it; empty for nothing.
+    /// What it may write, as in `openxc.writes`; empty for nothing.
     package var writes: [String]
-    /// From it.
+    /// Received from the client.
     package var messagesIn: Int
     package var bytesIn: Int
-    /// To it.
+    /// Sent to the client.
     package var messagesOut: Int
     package var bytesOut: Int
     package var queueBytes: Int
-    /// Where it begins to miss messages.
+    /// Queue size above which the client misses messages.
     package var queueLimit: Int
-    /// Messages it has missed because it did not read.
+    /// Messages the client missed because it did not read.
     package var lost: Int
-    /// Messages from it that were not carried out.
+    /// Messages from the client that were not carried out.
     package var refused: Int
-    /// What of it could not be read, by what was wrong with it.
+    /// Messages from the client that could not be read, by problem.
     package var unreadable: [String: Int]
     /// The last thing that went wrong.
     package var problem: String?
@@ -372,14 +372,14 @@ package struct VehicleClient: Codable, Sendable, Equatable {
     }
 }
 
-/// Which messages a client gets. Empty lists and zero mean all.
+/// The messages a client gets. Empty lists and zero mean all.
 package struct VehicleSubscription: Codable, Sendable, Equatable {
     package var names: [String]
     package var buses: [Int]
     /// Identifiers and ranges of them, as configured.
     package var ids: [String]
     package var onChange: Bool
-    /// Messages of a signal in a second at most.
+    /// Maximum number of messages per second for a signal.
     package var rate: Int
 
     package init(
@@ -400,11 +400,11 @@ package struct VehicleSubscription: Codable, Sendable, Equatable {
     }
 }
 
-/// What is kept of a vehicle is bounded.
+/// A limit on what is kept about a vehicle.
 package struct VehicleLimit: Codable, Sendable, Equatable {
     package var name: VehicleLimitName
     package var limit: Int
-    /// Messages that were left out because of it.
+    /// Messages that were left out because of the limit.
     package var leftOut: Int
 
     package init(name: VehicleLimitName, limit: Int, leftOut: Int) {
@@ -423,15 +423,15 @@ package struct VehicleLimitName: OpenValue {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Signals whose latest value is kept; more are passed on, but not shown.
+    /// Signals whose latest value is kept; further ones are passed on, but not shown.
     package static let signals = VehicleLimitName(rawValue: "signals")
-    /// The same of identifiers on the buses.
+    /// The same for identifiers on the buses.
     package static let can = VehicleLimitName(rawValue: "can")
-    /// The same of diagnostic answers.
+    /// The same for diagnostic answers.
     package static let diagnostics = VehicleLimitName(rawValue: "diagnostics")
-    /// Bytes of a diagnostic answer that came in pieces; those that did not fit together count here.
+    /// Bytes of a diagnostic answer that arrived in pieces; pieces that did not fit together count here.
     package static let answer = VehicleLimitName(rawValue: "answer")
-    /// Bytes between the hub and those who look at the messages.
+    /// Bytes between the hub and those who watch the messages.
     package static let tapQueue = VehicleLimitName(rawValue: "limits.tap_queue")
 
     package static let all: [VehicleLimitName] = [signals, can, diagnostics, answer, tapQueue]

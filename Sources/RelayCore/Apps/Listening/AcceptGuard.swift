@@ -4,12 +4,12 @@
 import Glibc
 package import NIOCore
 
-/// Descriptors kept for others than apps: without them nobody could ask relayd what is wrong.
+/// Descriptors reserved for everything but apps: without them nobody could ask relayd what is wrong.
 ///
-/// Given back to the system when accept(2) finds none left; no app is accepted until they are
-/// taken again.
+/// Given back to the system when accept(2) finds none left; no app is accepted until they have been taken
+/// again.
 final class SpareDescriptors {
-    /// A few connections of relayctl, and the link that reopens.
+    /// A few connections of relayctl, and the reopening of the link.
     static let count = 8
 
     private var descriptors: [CInt] = []
@@ -39,9 +39,8 @@ final class SpareDescriptors {
 
 /// Pauses a listening socket when accept(2) fails for want of resources.
 ///
-/// The connection stays in the kernel's queue and epoll reports it again at once, so going on would
-/// take all of the processor. Apps that are connected notice nothing; those in the queue are
-/// accepted when there is room again.
+/// The connection stays in the kernel's queue and epoll reports it again at once, so going on would use up a
+/// whole processor. Connected apps notice nothing; those in the queue are accepted when there is room again.
 package final class AcceptGuard: ChannelInboundHandler {
     package typealias InboundIn = any Channel
 
@@ -52,9 +51,9 @@ package final class AcceptGuard: ChannelInboundHandler {
     private let onExhaustion: (IOError) -> Void
     private var retry: Scheduled<Void>?
 
-    /// Without a reserve.
+    /// Makes a guard without reserved descriptors.
     ///
-    /// - Parameter onExhaustion: called once per try that fails, every `pause` at most.
+    /// - Parameter onExhaustion: called once per failed try, every `pause` at most.
     package convenience init(onExhaustion: @escaping (IOError) -> Void) {
         self.init(spares: nil, onExhaustion: onExhaustion)
     }
@@ -74,7 +73,7 @@ package final class AcceptGuard: ChannelInboundHandler {
         stop(context)
     }
 
-    /// What accept(2) says of resources, not of the connection.
+    /// Whether accept(2) failed for want of resources, not because of the connection.
     static func isExhaustion(_ error: IOError) -> Bool {
         [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode)
     }
@@ -85,7 +84,7 @@ package final class AcceptGuard: ChannelInboundHandler {
         retry = context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
             self.retry = nil
             guard context.channel.isActive else { return }
-            // Nobody is accepted before the reserve is back.
+            // Nobody is accepted before the reserved descriptors are back.
             guard self.spares?.take() ?? true else { return self.stop(context) }
             try? context.channel.syncOptions?.setOption(.autoRead, value: true)
         }

@@ -20,7 +20,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why nobody can connect at an address, and what to do.
+/// Why nobody can connect at an address, and what to do about it.
 package struct ListenError: Error, CustomStringConvertible {
     package var address: ListenAddress
     package var cause: any Error
@@ -50,15 +50,15 @@ package struct ListenError: Error, CustomStringConvertible {
 /// The sockets apps connect to.
 package struct AppListener: Sendable {
     private let channels: [any Channel]
-    /// The sockets are relayd's alone, not systemd's as well.
+    /// Whether the sockets are relayd's alone, and not systemd's as well.
     private let isOwn: Bool
 
     /// Opens every address, or none.
     ///
     /// - Parameters:
-    ///   - places: Where the addresses are, as `HostLookup` found; nil has them looked up.
+    ///   - places: The addresses as `HostLookup` found them; nil looks them up here.
     ///   - others: Addresses that other listeners have, or will have.
-    ///   - entrance: What those who connect there have come in by; the address unless told otherwise.
+    ///   - entrance: What connections made there are said to have come in by; the address by default.
     /// - Throws: `ListenError` for the first address that cannot be opened.
     package static func open(
         _ addresses: [ListenAddress], at places: [SocketAddress]? = nil,
@@ -71,8 +71,7 @@ package struct AppListener: Sendable {
             let bootstrap = bootstrap(
                 for: relay, isOwn: true, entrance: entrance ?? address.description)
             do {
-                // Where IPv4 has a socket of its own on the same port, the one for IPv6 must not
-                // want it too.
+                // Where IPv4 has a socket of its own on the same port, the IPv6 socket must not claim it too.
                 let onlyIPv6: CInt = address.sharesPort(with: addresses + others) ? 1 : 0
                 let bootstrap =
                     address.host == "::"
@@ -87,7 +86,7 @@ package struct AppListener: Sendable {
         return Self(channels: channels, isOwn: true)
     }
 
-    /// Takes over sockets that listen already, and their descriptors.
+    /// Takes over sockets that are listening already, and their descriptors.
     package static func adopt(_ descriptors: [CInt], for relay: Relay) async throws -> Self {
         let bootstrap = bootstrap(for: relay, isOwn: false)
         var channels: [any Channel] = []
@@ -99,8 +98,8 @@ package struct AppListener: Sendable {
         return Self(channels: channels, isOwn: false)
     }
 
-    /// - Parameter isOwn: The sockets begin to listen with these options, and connections inherit them. Of
-    ///   sockets that listened before, connections may wait that were made without.
+    /// - Parameter isOwn: Whether the sockets begin to listen with these options, so that connections inherit
+    ///   them. On sockets that listened before, connections may be waiting that were made without them.
     static func bootstrap(
         for relay: Relay, isOwn: Bool, entrance: String = ""
     ) -> ServerBootstrap {
@@ -120,8 +119,8 @@ package struct AppListener: Sendable {
         }
     }
 
-    /// One in each turn of the loop: apps that are there are served between those that come, and of a
-    /// thousand at once the first do not wait until the last is accepted.
+    /// One in each turn of the loop: connected apps are served between arriving ones, and of a thousand that
+    /// arrive at once the first do not wait until the last is accepted.
     private static let acceptsInRow: UInt = 1
     /// Connections the kernel may hold until they are accepted: a whole bench may reconnect at once
     /// after the link was lost. The kernel takes net.core.somaxconn where that is less.
@@ -130,11 +129,11 @@ package struct AppListener: Sendable {
     private static let appWaterMark = ChannelOptions.Types.WriteBufferWaterMark(
         low: 256 << 10, high: 1 << 20)
 
-    // An app whose machine loses power or network sends no FIN, and its session would stay on the
-    // head unit. The keepalive numbers are sdl_core's own. `TCPTransport` in AccessoryLinks has them too, for the
-    // other side: no module that both import is about sockets.
+    // An app whose machine loses power or network sends no FIN, and its session would stay on the head unit.
+    // The keepalive numbers are sdl_core's own. `TCPTransport` in AccessoryLinks repeats them for the other
+    // side: no module that both import deals with sockets.
 
-    /// What the kernel is asked for on every app's connection.
+    /// The socket options of every app's connection.
     private static let connectionOptions:
         [(name: ChannelOptions.Types.SocketOption, value: ChannelOptions.Types.SocketOption.Value)] =
             [
@@ -146,8 +145,8 @@ package struct AppListener: Sendable {
                 (tcp(TCP_KEEPCNT), 5),
                 // Seconds between probes.
                 (tcp(TCP_KEEPINTVL), 1),
-                // Milliseconds that sent bytes may stay unacknowledged. A minute, because the kernel counts
-                // the closed window of an app that stands at a breakpoint too.
+                // Milliseconds that sent bytes may stay unacknowledged. A minute, because the kernel also
+                // counts the closed window of an app at a breakpoint.
                 (tcp(TCP_USER_TIMEOUT), 60_000),
             ]
 
@@ -159,7 +158,7 @@ package struct AppListener: Sendable {
         ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: name))
     }
 
-    /// Where the sockets really are, with the ports the system chose.
+    /// The addresses the sockets are bound to, with the ports the system chose.
     package var addresses: [ListenAddress] {
         channels.compactMap(\.localAddress).compactMap { address in
             guard let host = address.ipAddress, let port = address.port else { return nil }
@@ -175,7 +174,7 @@ package struct AppListener: Sendable {
 }
 
 extension ListenAddress {
-    /// Another of these listens to IPv4 on this port.
+    /// Whether one of `others` listens to IPv4 on this port.
     package func sharesPort(with others: [ListenAddress]) -> Bool {
         port != 0 && others.contains { $0.port == port && !$0.host.contains(":") }
     }

@@ -1,13 +1,12 @@
 import HostNames
 package import NIOCore
 
-/// Finds the one address behind a host that relayd listens on, in a time that is known beforehand.
-/// Used by `AppListener`.
+/// Finds the one address of a host that relayd listens on, within a bounded time. Used by `AppListener`.
 package enum HostLookup {
     /// Longest wait for a name server. The resolver itself would take up to half a minute.
     package static let patience = TimeAmount.seconds(5)
 
-    /// The first address of a host that need not be asked for: an address, or this machine.
+    /// The first address of a host that needs no lookup: an address, or this machine.
     package static func known(_ place: ListenAddress) -> SocketAddress? {
         HostName.known(place.host, port: place.port)?.first
     }
@@ -22,16 +21,16 @@ package enum HostLookup {
     ) async throws -> SocketAddress {
         if let known = known(place) { return known }
         let promise = loop.makePromise(of: SocketAddress.self)
-        // Whoever comes second finds the promise fulfilled and changes nothing.
+        // The later of the two finds the promise fulfilled and changes nothing.
         let limit = loop.scheduleTask(in: patience) { promise.fail(TimedOut(host: place.host)) }
         HostName.asking(on: loop) { try resolve(place) }.cascade(to: promise)
         defer { limit.cancel() }
         return try await promise.futureResult.get()
     }
 
-    /// The first address of each host. All are asked for at once, so that many take no longer than one.
+    /// The first address of each host. All are looked up at once, so that many take no longer than one.
     ///
-    /// - Throws: `ListenError` for the first of them that is not known.
+    /// - Throws: `ListenError` for the first host without a known address.
     package static func addresses(
         of places: [ListenAddress], on loop: any EventLoop, within patience: TimeAmount = patience,
         resolve: @escaping @Sendable (ListenAddress) throws -> SocketAddress = resolve

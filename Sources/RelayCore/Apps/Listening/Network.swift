@@ -1,4 +1,4 @@
-// Addresses and networks apps connect from: the allow-list's and the connection rate's arithmetic.
+// Addresses and networks apps connect from: arithmetic for the allow-list and the connection rate.
 
 import Glibc
 package import NIOCore
@@ -36,14 +36,14 @@ package struct PeerAddress: Hashable, Sendable {
 
     package var isIPv4: Bool { bits >> 32 == Self.mapped >> 32 }
 
-    /// What one machine may choose by itself is one address: in IPv6 the lower 64 bits.
+    /// The address without the part that one machine may choose by itself: in IPv6 the lower 64 bits.
     var host: PeerAddress { isIPv4 ? self : PeerAddress(bits: (bits >> 64) << 64) }
 }
 
 /// A range of addresses, written as CIDR: `192.168.0.0/16`, `fd00::/8`, `10.1.2.3`.
 package struct Network: Hashable, Sendable, CustomStringConvertible {
     private let address: PeerAddress
-    /// Leading bits that have to be equal, of 128.
+    /// Leading bits that have to match, of 128.
     private let length: Int
     /// As it was written.
     package let description: String

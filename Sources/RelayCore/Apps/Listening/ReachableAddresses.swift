@@ -1,8 +1,8 @@
 import Glibc
 import NIOCore
 
-/// Where apps can connect, in the order in which it should be suggested. Asked by the daemon for
-/// its status and its first log line.
+/// Where apps can connect, in the order in which to suggest it. Asked by the daemon for its status and its
+/// first log line.
 package struct ReachableAddresses: Sendable {
     /// An address of an interface, such as "eth0" and "192.168.1.20".
     package struct Interface: Hashable, Sendable {
@@ -16,7 +16,7 @@ package struct ReachableAddresses: Sendable {
     }
 
     private let interfaces: [Interface]
-    /// The address that what is sent to other networks comes from.
+    /// The source address of traffic to other networks.
     private let preferred: String?
 
     package init(_ interfaces: [Interface], preferred: String? = nil) {
@@ -24,7 +24,7 @@ package struct ReachableAddresses: Sendable {
         self.preferred = preferred
     }
 
-    /// What this machine has now.
+    /// The addresses that this machine has now.
     package static var ofThisMachine: ReachableAddresses {
         let devices = (try? System.enumerateDevices()) ?? []
         return ReachableAddresses(
@@ -35,8 +35,8 @@ package struct ReachableAddresses: Sendable {
 
     /// Every address:port an app can use: a wildcard stands for each of the machine's addresses.
     ///
-    /// First what a phone can use: the address of the default route, then other IPv4, then IPv6; last
-    /// what only this machine can use.
+    /// First come addresses that a phone can use: the address of the default route, then other IPv4, then
+    /// IPv6; last come those that only this machine can use.
     package func of(_ addresses: [ListenAddress]) -> [ListenAddress] {
         var found: [ListenAddress] = []
         for address in addresses.flatMap({ expanded($0, among: addresses) })
@@ -54,7 +54,7 @@ package struct ReachableAddresses: Sendable {
         let hosts: [String]
         switch address.host {
         case "0.0.0.0": hosts = ipv4
-        // One socket for both, unless IPv4 has another one on the same port.
+        // One socket for both, unless IPv4 has its own on the same port.
         case "::": hosts = address.sharesPort(with: all) ? ipv6 : ipv4 + ipv6
         default: return [address]
         }
@@ -64,8 +64,8 @@ package struct ReachableAddresses: Sendable {
 
     private var ipv4: [String] { interfaces.map(\.ip).filter { !$0.contains(":") } }
 
-    /// A link-local address is of use only with its interface, and not told for an interface that has
-    /// no other: the ports of bridges, of which there may be dozens.
+    /// A link-local address is useful only with its interface, and left out for an interface that has no
+    /// other: the ports of bridges, of which there may be dozens.
     private var ipv6: [String] {
         interfaces.filter { $0.ip.contains(":") }.compactMap { interface in
             guard Self.isLinkLocal(interface.ip) else { return interface.ip }

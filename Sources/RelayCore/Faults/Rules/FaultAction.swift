@@ -4,31 +4,31 @@ import SDLProtocol
 
 /// What a fault rule does to the messages it takes.
 package enum FaultAction: Hashable, Sendable {
-    /// Each is passed on so much later, and all behind it of its session and service wait for it.
+    /// Each message is passed on this much later, and all behind it in its session and service wait for it.
     case delay(TimeAmount, jitter: TimeAmount)
     case drop
-    /// A request is not passed on, and answered by relayd.
+    /// A request is not passed on; relayd answers it.
     case answer(code: String, info: String?)
-    /// A StartService is not passed on, and refused by relayd.
+    /// A StartService is not passed on; relayd refuses it.
     case nak(reason: String?)
     /// Some bytes of the payload are changed.
     case corrupt
     case duplicate
-    /// It changes places with the next message.
+    /// The message changes places with the next one.
     case reorder
     /// The payload loses its second half.
     case truncate
     /// The app's connection is closed, and the message not passed on.
     case disconnect
-    /// It waits until the rule is removed, or for as long; with nil for `FaultLimits.longestHold`.
+    /// The message waits until the rule is removed, or for this long; nil means `FaultLimits.longestHold`.
     case hold(TimeAmount?)
-    /// All that the rule takes passes at this rate.
+    /// Everything that the rule takes passes at this rate.
     case rate(bytesPerSecond: Int)
 }
 
 extension FaultAction {
-    /// What sdl_core turns against everybody on a link: half messages, and RPCs whose header promises
-    /// more than there is.
+    /// Whether it can produce what sdl_core turns against everybody on a link: half messages, and RPCs whose
+    /// header promises more than there is.
     package var mayHarmOthers: Bool {
         switch self {
         case .corrupt, .truncate: true
@@ -36,7 +36,8 @@ extension FaultAction {
         }
     }
 
-    /// Only data, and no control frames: what grants or ends a session is not made up.
+    /// Whether it applies to data only, and not to control frames: relayd makes up nothing that grants or
+    /// ends a session.
     var needsData: Bool {
         switch self {
         case .corrupt, .truncate, .duplicate, .reorder: true
@@ -44,7 +45,8 @@ extension FaultAction {
         }
     }
 
-    /// Only messages of one frame: a part of a message twice, or in another place, is no message.
+    /// Whether it applies to messages of one frame only: part of a message twice, or in another place, is no
+    /// message.
     var needsSingle: Bool { self == .duplicate || self == .reorder }
 }
 

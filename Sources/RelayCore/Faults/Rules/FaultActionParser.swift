@@ -5,7 +5,7 @@ import MessageFilters
 import NIOCore
 import SDLProtocol
 
-/// Why a fault rule is not understood, and where.
+/// Why a fault rule was not understood, and where.
 package struct FaultRuleError: Error, Hashable, Sendable {
     package enum Part: String, Hashable, Sendable {
         case filter
@@ -24,7 +24,7 @@ package struct FaultRuleError: Error, Hashable, Sendable {
     }
 }
 
-/// What stands behind the filter of a rule.
+/// The part of a rule after its filter.
 ///
 ///     action := kind option*
 ///     kind   := delay TIME [jitter TIME] | drop | answer CODE ["words"] | nak ["words"] | corrupt
@@ -207,7 +207,7 @@ struct FaultActionParser {
         return true
     }
 
-    /// Words in quotes, or one without that is no option.
+    /// Words in quotes, or one word without quotes that is no option.
     private mutating func quoted() -> String? {
         guard at < words.count, words[at].isQuoted || !Self.options.contains(words[at].text)
         else { return nil }
@@ -229,7 +229,8 @@ struct FaultActionParser {
         words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
     }
 
-    /// Words, and quoted words without their quotes; a backslash stands before a quote or a backslash.
+    /// Splits a text into words, and quoted words without their quotes; within quotes, a backslash escapes
+    /// the character after it.
     private static func split(_ text: String) throws(FaultRuleError) -> ([Word], Int) {
         let letters = Array(text.unicodeScalars.prefix(FaultLimits.actionLength + 1))
         guard letters.count <= FaultLimits.actionLength else {

@@ -2,30 +2,30 @@ import MessageFilters
 package import NIOCore
 import SDLProtocol
 
-/// A rule by which relayd spoils what passes: which messages it takes, and what it does to them. Made
-/// from text; `FaultStage` follows it.
+/// A rule by which relayd spoils what passes: which messages it takes, and what it does to them. Made from
+/// text; followed by `FaultStage`.
 package struct FaultRule: Hashable, Sendable {
-    /// As it was written; of a link fault its kind.
+    /// The filter as it was written; for a link fault, its kind.
     package let filter: String
-    /// What it takes, with what goes without saying.
+    /// What the rule takes, including what its filter leaves unsaid.
     let expression: FilterExpression
     package let action: FaultAction
-    /// Of the messages it could take, the part that it takes.
+    /// The share that it takes of the messages it could take.
     package let probability: Double
-    /// So many messages are taken; nil = any number.
+    /// How many messages it takes; nil = any number.
     package let count: UInt64?
-    /// From when on, after it was added; nil = at once.
+    /// How long after being added it begins; nil = at once.
     package let from: TimeAmount?
     package let until: TimeAmount?
-    /// It may do to a real head unit what hurts its other apps.
+    /// Whether it may do to a real head unit what hurts the head unit's other apps.
     package let mayHarmOthers: Bool
-    /// It takes all that passes the link.
+    /// Whether it takes everything that passes the link.
     package let isOfLink: Bool
 
     /// - Parameters:
-    ///   - filter: In the language of `relayctl tail`; `FilterParser.maximumLength` bounds it.
-    ///   - action: What `FaultActionParser` reads; `FaultLimits.actionLength` bounds it.
-    ///   - isHeadUnitReal: Then rules that would hurt other apps need `mayHarmOthers`.
+    ///   - filter: In the language of `relayctl tail`; at most `FilterParser.maximumLength` long.
+    ///   - action: What `FaultActionParser` reads; at most `FaultLimits.actionLength` long.
+    ///   - isHeadUnitReal: If so, rules that would hurt other apps need `mayHarmOthers`.
     package init(
         filter: String, action: String, mayHarmOthers: Bool = false, isHeadUnitReal: Bool,
         functions: [String] = FunctionID.all.map(\.name)
@@ -75,9 +75,9 @@ package struct FaultRule: Hashable, Sendable {
 // MARK: - The link as a whole
 
 extension FaultRule {
-    /// `freeze 5s`, `slow 20KB/s`, `half-open`: what happens to all that passes the link.
+    /// A fault of all that passes the link: `freeze 5s`, `slow 20KB/s` or `half-open`.
     ///
-    /// - Returns: Nil for `unplug`, which is no rule: it happens once.
+    /// - Returns: Nil for `unplug`, which is not a rule: it happens once.
     package static func link(_ text: String) throws(FaultRuleError) -> FaultRule? {
         let words = text.split(separator: " ", maxSplits: 1)
         let name = words.first.map(String.init) ?? ""

@@ -1,10 +1,10 @@
-// What a rule's filter may ask: only what can be told of one message before it is passed on.
+// What a rule's filter may ask: only what can be told from one message before it is passed on.
 
 import MessageFilters
 import SDLProtocol
 
 enum FaultScope {
-    /// Refuses what nobody can tell of a message on its way.
+    /// Refuses terms that cannot be decided for a message on its way.
     static func check(
         _ expression: FilterExpression, of text: String, for action: FaultAction
     ) throws(FaultRuleError) {
@@ -50,8 +50,8 @@ enum FaultScope {
         }
     }
 
-    /// With what goes without saying: who names neither kind, service, direction nor result means requests
-    /// and notifications.
+    /// The expression with what goes without saying: a filter that names no kind, service, direction or result
+    /// means requests and notifications.
     static func completed(
         _ expression: FilterExpression, for action: FaultAction
     ) -> FilterExpression {
@@ -69,7 +69,7 @@ enum FaultScope {
         }
     }
 
-    /// In brackets of its own: beside a `kind:` of the filter it would be an alternative.
+    /// In brackets of its own: next to a `kind:` of the filter it would be an alternative.
     private static func only(
         _ key: FilterTerm.NameKey, _ names: Set<String>
     ) -> FilterExpression {
@@ -87,7 +87,7 @@ enum FaultScope {
         expression.accepts(SideSubject(direction: direction)) != false
     }
 
-    /// Of which nothing is known but who sent it.
+    /// A message of which only the sender's side is known.
     private struct SideSubject: FilterSubject {
         let direction: Direction
 
@@ -99,6 +99,6 @@ enum FaultScope {
 }
 
 extension Direction {
-    /// As filters call the sender.
+    /// What filters call the sender.
     var filterWord: String { self == .fromApp ? "app" : "unit" }
 }

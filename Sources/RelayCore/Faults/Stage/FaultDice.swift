@@ -1,4 +1,4 @@
-/// Chance for fault rules, the same again from the same seed (SplitMix64).
+/// Random numbers for fault rules, reproducible from the seed (SplitMix64).
 package struct FaultDice: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 

@@ -1,4 +1,4 @@
-// What is known of one message on its way; used by `FaultStage`.
+// What is known of a message on its way; used by `FaultStage`.
 
 import MessageFilters
 import NIOCore
@@ -20,23 +20,23 @@ package struct FaultAppFacts: Hashable, Sendable {
 /// What kind of message a frame is or begins.
 enum FaultKind: UInt8 {
     case request, response, notification, control, stream, security, encrypted, undecodable
-    /// The first frame of a message: what it is tells the next one.
+    /// The first frame of a message: only the next one tells what kind it is.
     case unknown
 
     var word: String { "\(self)" }
 }
 
-/// What the header of a frame tells, and that of its RPC: found without looking into JSON.
+/// What the headers of a frame and of its RPC tell, without looking into JSON.
 struct FaultHeader: Hashable {
     var direction: Direction
     var session: UInt8
     var service: ServiceType
     var kind: FaultKind
-    /// Of RPCs.
+    /// For RPCs.
     var functionID: UInt32 = 0
     var isStartService = false
 
-    /// - Parameter payload: That of the frame with the RPC header; nil for a first frame.
+    /// - Parameter payload: The payload of the frame with the RPC header; nil for a first frame.
     init(_ frame: Frame, _ direction: Direction, payload: ByteBuffer?) {
         self.direction = direction
         (session, service) = (frame.sessionID, frame.service)
@@ -69,7 +69,7 @@ struct FaultHeader: Hashable {
 
     var isRPC: Bool { kind == .request || kind == .response || kind == .notification }
 
-    /// All of it in one number.
+    /// The whole header in one number.
     var packed: UInt64 {
         UInt64(functionID) << 32 | UInt64(session) << 24 | UInt64(service.rawValue) << 16
             | UInt64(kind.rawValue) << 8 | (isStartService ? 2 : 0)
@@ -77,7 +77,7 @@ struct FaultHeader: Hashable {
     }
 }
 
-/// A message of which only its header and its app are known; the rest is nil.
+/// A message of which only its header and its app are known; for all else the answer is nil.
 struct FaultHeaderSubject: FilterSubject {
     let header: FaultHeader
     let app: FaultAppFacts
@@ -108,11 +108,11 @@ struct FaultHeaderSubject: FilterSubject {
     }
 }
 
-/// The same with the bytes; JSON is read when a term asks for it, and once.
+/// The same with the bytes; JSON is read only when a term asks for it, and only once.
 final class FaultSubject: FilterSubject {
     private let known: FaultHeaderSubject
     private let payload: ByteBuffer
-    /// Of the whole message.
+    /// Bytes of the whole message.
     private let bytes: Int
     private lazy var header = RPCHeader(payload)
     private lazy var json = readJSON()
@@ -137,7 +137,7 @@ final class FaultSubject: FilterSubject {
         }
     }
 
-    /// Nil when it goes on in another frame, or is larger than may be read on the event loop.
+    /// Nil when the JSON goes on in another frame, or is larger than may be read on the event loop.
     private func readJSON() -> ByteBuffer? {
         guard let header, header.jsonBytes > 0, header.jsonBytes <= FaultLimits.jsonBytes else {
             return nil

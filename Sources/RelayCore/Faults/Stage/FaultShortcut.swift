@@ -1,17 +1,17 @@
-// The short way of the frames that no rule takes: nearly all of them.
+// The short way for frames that no rule takes: nearly all of them.
 
 import NIOCore
 import SDLProtocol
 
-/// Who says or hears what fault rules decide about.
+/// An app that sends or receives the frames that fault rules decide about.
 protocol FaultApp: Hashable {
-    /// Another one for each that there ever was.
+    /// A number that differs for every app there ever was.
     var faultNumber: UInt64 { get }
 }
 
-/// Remembers kinds of messages that no rule takes, by app. Asked before anything is decoded: two words of the
-/// frame tell what kind it is, and one look whether it is known. Each kind has one place, from which another
-/// of the same place drives it out.
+/// Remembers, by app, kinds of messages that no rule takes. Asked before anything is decoded: two words of
+/// the frame tell its kind, and one lookup tells whether it is known. Each kind has one place; another kind
+/// with the same place replaces it.
 struct FaultShortcut {
     /// Numbers only: a reference to an app would be counted for every frame.
     private struct Entry {
@@ -22,13 +22,14 @@ struct FaultShortcut {
     private static var places: Int { 256 }
     private var entries = [Entry](repeating: Entry(), count: Self.places)
 
-    /// The kind of all consecutive frames: what no message is known to have begun no rule has taken. No other
-    /// frame has it, nor those that are looked at more closely.
+    /// The kind of all consecutive frames: no rule takes them while no message that a rule took is under way.
+    /// No other frame has this kind; those that are examined more closely have 0.
     static var consecutive: UInt64 { 1 }
 
-    /// What `FaultHeader` makes of a frame that is or begins a message depends on this and on nothing else.
+    /// The kind of a frame. What `FaultHeader` makes of a frame that is or begins a message depends on its
+    /// kind alone.
     ///
-    /// - Returns: 0 for frames that are looked at more closely: control frames, registrations, messages too
+    /// - Returns: 0 for frames that are examined more closely: control frames, registrations, messages too
     ///   short for their header.
     @inline(__always)
     static func kind(of frame: Frame, _ direction: Direction) -> UInt64 {
@@ -47,14 +48,14 @@ struct FaultShortcut {
         // Without the info byte, which counts the frames of a message; the direction takes its place.
         let place = UInt64(header & 0xFFFF_00FF | (direction == .fromApp ? 0x100 : 0)) << 32
         let service = UInt8(truncatingIfNeeded: header >> 16)
-        // Of a stream, of TLS and of what the next frame tells, the header is all that is known.
+        // For a stream, for TLS and where only the next frame tells more, the header is all that is known.
         guard service == ServiceType.rpc.rawValue || service == ServiceType.bulk.rawValue,
             type == FrameType.single.rawValue, header >> 24 & 0b1000 == 0
         else { return place }
         // v1 has no binary header (SDL protocol spec, "RPC payload").
         guard header >> 28 > 1, wire.count >= 12 + RPCHeader.bytes else { return 0 }
         let function = UInt32(bigEndian: wire.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-        // Its parameters tell the app's name.
+        // Its parameters contain the app's name.
         guard direction != .fromApp || function != registration else { return 0 }
         return place | UInt64(function)
     }
@@ -72,7 +73,7 @@ struct FaultShortcut {
         entries[Self.place(of: kind)] = Entry(kind: kind, app: app)
     }
 
-    /// Rules or names have changed.
+    /// Forgets all kinds, because rules or names have changed.
     mutating func forget() {
         entries = [Entry](repeating: Entry(), count: Self.places)
     }

@@ -12,7 +12,7 @@ extension FaultStage {
         rulesHaveChanged(at: now)
     }
 
-    /// What the rule holds passes at once, and what it has begun to drop is dropped to its end.
+    /// What the rule holds passes at once; a message that it has begun to drop is dropped to its end.
     ///
     /// - Returns: False when there is no such rule.
     @discardableResult
@@ -30,7 +30,7 @@ extension FaultStage {
         rulesHaveChanged(at: now)
     }
 
-    /// Rules that a real head unit must not be given unless they say so.
+    /// Rules that could hurt other apps on a real head unit's link, and are not allowed to.
     var harmful: [UInt32] {
         rules.filter { $0.rule.harmsHeadUnit && !$0.rule.mayHarmOthers }.map(\.id)
     }
@@ -43,7 +43,7 @@ extension FaultStage {
 
     // MARK: - Names
 
-    /// What is known of an app, also of one that registered before there were rules.
+    /// Sets what is known of an app, also of one that registered before there were rules.
     mutating func know(_ app: App, _ known: FaultAppFacts) {
         guard facts[app] != known else { return }
         facts[app] = known
@@ -51,7 +51,7 @@ extension FaultStage {
         shortcut.forget()
     }
 
-    /// An app tells its name when it registers: rules know it from that message on.
+    /// Learns an app's name when it registers: rules know it from that message on.
     mutating func learn(_ frame: Frame, of app: App) {
         guard frame.type == .single, frame.service.carriesRPC, !frame.isEncrypted,
             frame.version > 1,
@@ -77,12 +77,12 @@ extension FaultStage {
 
     // MARK: - Matching
 
-    /// Chooses the rule that takes the message, and counts it for the rule.
+    /// Chooses the rule that takes the message, and counts the message for it.
     ///
     /// - Parameters:
-    ///   - payload: That of the frame with the RPC header.
-    ///   - bytes: Of the whole message.
-    ///   - frame: The first of the message.
+    ///   - payload: The payload of the frame with the RPC header.
+    ///   - bytes: Bytes of the whole message.
+    ///   - frame: The first frame of the message.
     mutating func chooseRule(
         for header: FaultHeader, of app: App, payload: ByteBuffer, bytes: Int, frame: Frame,
         at now: NIODeadline
@@ -116,7 +116,7 @@ extension FaultStage {
         return nil
     }
 
-    /// Rules that may take such a message, in their order; looked up once for each kind.
+    /// Rules that may take such a message, in order; looked up once for each kind.
     mutating func candidates(for header: FaultHeader, of app: App) -> [Candidate] {
         let key = CandidateKey(app: app, header: header.packed)
         if let known = candidates[key] { return known }
@@ -139,7 +139,7 @@ extension FaultStage {
 }
 
 extension FilterExpression {
-    /// Nil when it rejects the message, false when that depends on more than its header.
+    /// Nil when it rejects the message, false when the decision depends on more than the header.
     fileprivate func isCertain(of subject: FaultHeaderSubject) -> Bool? {
         switch accepts(subject) {
         case false?: nil
@@ -150,7 +150,7 @@ extension FilterExpression {
 }
 
 extension FaultAction {
-    /// Whether it can be done to such messages at all.
+    /// Whether the action can be done to such messages at all.
     fileprivate func isFor(_ header: FaultHeader) -> Bool {
         switch self {
         case .nak: header.isStartService

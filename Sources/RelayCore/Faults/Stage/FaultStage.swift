@@ -2,34 +2,34 @@ import MessageFilters
 import NIOCore
 import SDLProtocol
 
-/// Follows fault rules: says of each frame whether it passes as it came, and keeps those that have to
-/// wait. Pure: no sockets, no clock; `SDLLanguage` carries out what it says.
+/// Follows fault rules: decides for each frame whether it passes as it came, and keeps those that have to
+/// wait. Pure: no sockets, no clock; `SDLLanguage` carries out the decisions.
 ///
-/// In running order: a frame comes, and passes if nothing waits and no rule takes its kind (`passAtOnce`);
-/// else (`take`) the first rule that takes its message decides (+Rules), what has to wait stands in the lane
-/// of its app, session and service (+Lanes), and `next` brings what is due, one after the other. A rule takes
-/// whole messages: what it does to the first frame of one it does to all. Of frames that no rule takes, only
-/// those wait that are behind one that waits.
+/// Step by step: a frame comes, and passes if nothing waits and no rule takes its kind (`passAtOnce`).
+/// Otherwise (`take`) the first rule that takes its message decides (+Rules), frames that have to wait stand
+/// in the lane of their app, session and service (+Lanes), and `next` returns what is due, one after the
+/// other. A rule takes whole messages: what it does to the first frame of a message it does to all. A frame
+/// that no rule takes waits only if it is behind one that waits.
 ///
 /// Generic over the handle of an app, as `SessionRouter` is.
 struct FaultStage<App: FaultApp> {
-    /// What the carrier wants back with a frame that had to wait.
+    /// What the caller wants back with a frame that had to wait.
     struct Tag: Hashable {
         var fate = FrameFate.forwarded
         var grant: GrantMeaning?
     }
 
     enum Effect: Hashable {
-        /// The frame goes its way now.
+        /// The frame goes on its way now.
         case pass(Frame, Direction, App, Tag)
         /// Not passed on.
         case drop(Frame, Direction, App, DropReason)
-        /// As it came; what is passed on instead is the next effect.
+        /// The frame as it came; what is passed on instead is the next effect.
         case replace(Frame, Direction, App)
-        /// relayd's words to an app, in the place of the head unit.
+        /// A frame of relayd's to an app, in place of the head unit.
         case say(Frame, to: App)
         case disconnect(App, rule: UInt32)
-        /// The rule has taken so many messages: 1, 2, 4, 8, …
+        /// The rule has taken this many messages: 1, 2, 4, 8, …
         case report(rule: UInt32, hits: UInt64)
     }
 
@@ -43,7 +43,7 @@ struct FaultStage<App: FaultApp> {
         var matched: UInt64 = 0
         /// Messages that it took.
         var hits: UInt64 = 0
-        /// When the next byte may pass, of a rate.
+        /// When the next byte may pass, for a rate.
         var freeAt = NIODeadline.uptimeNanoseconds(0)
 
         var endsAt: NIODeadline? { rule.until.map { addedAt + $0 } }
@@ -60,17 +60,17 @@ struct FaultStage<App: FaultApp> {
     struct Verdict {
         var rule: UInt32
         var action: FaultAction
-        /// Of the message, for the answer to it.
+        /// The RPC header of the message, for the answer to it.
         var header: RPCHeader?
-        /// The frame with the RPC header has come.
+        /// Whether the frame with the RPC header has come.
         var hasBegun = false
     }
 
     /// Where in its message a frame stands.
     private struct Place {
-        /// It ends the message.
+        /// Whether the frame ends the message.
         var isLast: Bool
-        /// The payload begins with the RPC header, if the message has one.
+        /// Whether the payload begins with the RPC header, if the message has one.
         var hasHeader: Bool
 
         static var alone: Self { Self(isLast: true, hasHeader: true) }
@@ -82,7 +82,7 @@ struct FaultStage<App: FaultApp> {
         var messageID: UInt32
     }
 
-    /// Rules that may take a kind of message; of the certain ones nothing more need be asked.
+    /// A rule that may take a kind of message; if it is certain, nothing more need be checked.
     struct Candidate {
         var index: Int
         var isCertain: Bool
@@ -97,19 +97,19 @@ struct FaultStage<App: FaultApp> {
     var dice: FaultDice
     var facts: [App: FaultAppFacts] = [:]
     var candidates: [CandidateKey: [Candidate]] = [:]
-    /// Kinds of messages without any.
+    /// Kinds of messages without candidates.
     var shortcut = FaultShortcut()
     var messages: [MessageKey: Verdict] = [:]
     var lanes: [LaneKey: Lane] = [:]
-    /// When the first frame of all lanes is due; later than true at no time.
+    /// When the first frame of all lanes is due; never later than the true time.
     var earliest = NIODeadline.distantFuture
     var effects = CircularBuffer<Effect>()
     /// Bytes that wait, by app and direction.
     var held: [App: Held] = [:]
     var answers: UInt32 = 0
-    /// Frames that the head unit gets of each app, so that what is let go at once is no flood.
+    /// Counts the frames that the head unit gets of each app, so that frames released together are no flood.
     var guards: [App: RateGuard] = [:]
-    /// Of an app; 0 allows all.
+    /// The limit for an app; 0 allows all.
     private(set) var framesPerSecond: Int
 
     struct Held: Hashable {
@@ -117,14 +117,14 @@ struct FaultStage<App: FaultApp> {
         var toApp = 0
     }
 
-    /// - Parameter framesPerSecond: How many frames of an app the head unit gets in a second, streams not
+    /// - Parameter framesPerSecond: How many frames of an app the head unit gets per second, streams not
     ///   counted; 0 allows all.
     init(dice: FaultDice, framesPerSecond: Int = 0) {
         self.dice = dice
         self.framesPerSecond = framesPerSecond
     }
 
-    /// Another limit holds from now on. What has passed within the last second still counts.
+    /// Sets another limit from now on. What has passed within the last second still counts.
     mutating func limit(to framesPerSecond: Int, at now: NIODeadline) {
         guard framesPerSecond != self.framesPerSecond else { return }
         self.framesPerSecond = framesPerSecond
@@ -135,19 +135,19 @@ struct FaultStage<App: FaultApp> {
         }
     }
 
-    /// There are rules, and none of them has anything to do now.
+    /// Whether there are rules, but none of them has anything to do now.
     func isQuiet(at now: NIODeadline) -> Bool {
         effects.isEmpty && earliest > now && !rules.isEmpty
     }
 
-    /// No rule, and nothing that one has left behind: the stage may go.
+    /// Whether there is no rule, and nothing that one has left behind: the stage may go.
     var isIdle: Bool { rules.isEmpty && lanes.isEmpty && messages.isEmpty && effects.isEmpty }
 
     // MARK: - A frame comes
 
-    /// The short way, tried first: the frame passes as it came, and counts as one that the head unit gets.
+    /// The short way, tried first: passes the frame as it came, and counts it as one that the head unit gets.
     ///
-    /// - Returns: False when nothing has been done about it, and `take` decides.
+    /// - Returns: False when nothing has been done about the frame, and `take` decides.
     @inline(__always)
     mutating func passAtOnce(
         _ frame: Frame, _ direction: Direction, of app: App, at now: @autoclosure () -> NIODeadline
@@ -165,14 +165,14 @@ struct FaultStage<App: FaultApp> {
         return kind == FaultShortcut.consecutive || shortcut.knows(kind, of: app.faultNumber)
     }
 
-    /// Decides about a frame. What is to be done else comes from `next`.
+    /// Decides about a frame. Anything else to be done comes from `next`.
     ///
     /// - Parameters:
     ///   - direction: Who sent it.
     ///   - app: Who sent it, or gets it.
     ///   - tag: Comes back with the frame if it passes later.
-    ///   - isOwn: relayd's own words: no rule takes them, but they keep their place.
-    /// - Returns: Whether it passes as it came, and now.
+    ///   - isOwn: Whether the frame is relayd's own: no rule takes such frames, but they keep their place.
+    /// - Returns: Whether the frame passes now, as it came.
     mutating func take(
         _ frame: Frame, _ direction: Direction, of app: App, at now: NIODeadline,
         tag: Tag = Tag(), isOwn: Bool = false
@@ -213,8 +213,8 @@ struct FaultStage<App: FaultApp> {
         }
     }
 
-    /// The RPC header, and so what the message is, comes with the next frame; until then it waits if a rule
-    /// asks for that.
+    /// The RPC header, which tells what the message is, comes with the next frame; until then the first one
+    /// waits if a rule needs to know.
     private mutating func takeFirst(
         _ frame: Frame, _ lane: LaneKey, _ tag: Tag, at now: NIODeadline
     ) -> Bool {
@@ -273,7 +273,8 @@ struct FaultStage<App: FaultApp> {
         return apply(verdict, to: frame, lane, tag, place, at: now)
     }
 
-    /// No rule takes such a message as the frame is or begins: the next of its kind goes the short way.
+    /// Notes that no rule takes messages such as the frame is or begins: the next of its kind goes the short
+    /// way.
     private mutating func rememberUntaken(_ frame: Frame, _ direction: Direction, of app: App) {
         let kind = FaultShortcut.kind(of: frame, direction)
         guard kind != 0, kind != FaultShortcut.consecutive else { return }
@@ -355,7 +356,7 @@ struct FaultStage<App: FaultApp> {
             again.grant = nil
             enqueue(frame, in: lane, again, at: now)
         case .reorder:
-            // One that waits already lets this one pass.
+            // A message that waits already lets this one pass.
             guard lanes[lane]?.last?.wait.isReordered != true else {
                 enqueue(frame, in: lane, tag, at: now)
                 break
@@ -391,7 +392,7 @@ struct FaultStage<App: FaultApp> {
         return min(free, latest)
     }
 
-    /// Counts one more frame of the lane if the head unit may get it now.
+    /// Whether the head unit may get one more frame of the lane now; if so, counts it.
     mutating func allow(_ lane: LaneKey, at now: NIODeadline) -> Bool {
         guard framesPerSecond > 0, lane.direction == .fromApp else { return true }
         return allow(lane.app, lane.service, at: now)
@@ -404,7 +405,7 @@ struct FaultStage<App: FaultApp> {
             || guards[app, default: RateGuard(limit: framesPerSecond)].allow(at: now)
     }
 
-    /// Head units count from 1, so that theirs are never as high, and injections from there on.
+    /// Head units count from 1, so theirs are never as high; injections begin above this range.
     private static var answerMessageID: UInt32 { Injections.messageIDs.lowerBound - 0x1_0000 }
 }
 

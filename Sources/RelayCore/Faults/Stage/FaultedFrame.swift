@@ -4,9 +4,10 @@ import NIOCore
 import SDLProtocol
 
 extension Frame {
-    /// With some bytes of the payload changed, those of the RPC header not: it still says what it is.
+    /// The frame with some bytes of the payload changed, but not those of the RPC header: it still says what
+    /// it is.
     ///
-    /// - Parameter hasHeader: The payload begins with the RPC header, if there is one.
+    /// - Parameter hasHeader: Whether the payload begins with the RPC header, if there is one.
     /// - Returns: Nil when there is nothing to change.
     func corrupted(_ dice: inout FaultDice, hasHeader: Bool) -> Frame? {
         let isRPC = hasHeader && service.carriesRPC && version > 1 && !isEncrypted
@@ -24,7 +25,7 @@ extension Frame {
         return Frame(checked: changed)
     }
 
-    /// Each at most once, so that no change takes back another.
+    /// Each place at most once, so that no change undoes another.
     private static func places(in range: Range<Int>, _ dice: inout FaultDice) -> Set<Int> {
         var places: Set<Int> = []
         for _ in 0..<mostChangedBytes { places.insert(Int.random(in: range, using: &dice)) }
@@ -33,9 +34,9 @@ extension Frame {
 
     private static var mostChangedBytes: Int { 4 }
 
-    /// Without the second half of its payload; the header says so.
+    /// The frame without the second half of its payload; the header gives the new size.
     ///
-    /// - Returns: Nil when the payload is a single byte.
+    /// - Returns: Nil when the payload has at most one byte.
     var truncated: Frame? {
         guard payloadBytes > 1 else { return nil }
         let kept = payloadBytes / 2
@@ -44,9 +45,9 @@ extension Frame {
         return Frame(checked: cut)
     }
 
-    /// relayd's answer to this request, or with the last frame of a long one to it.
+    /// relayd's answer to a request, given its frame or the last frame of a long one.
     ///
-    /// - Parameter header: Of the request.
+    /// - Parameter header: The RPC header of the request.
     static func faultAnswer(
         to header: RPCHeader, in request: Frame, code: String, info: String?, messageID: UInt32
     ) -> Frame {

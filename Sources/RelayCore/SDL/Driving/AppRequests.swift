@@ -1,13 +1,13 @@
-// Which correlation IDs an app uses in a session in which relayd asks as well. Pure; kept by
-// `SessionRouter`.
+// The correlation IDs that an app uses in a session in which relayd sends requests as well. Pure; kept
+// by `SessionRouter`.
 
 import SDLProtocol
 
-/// The requests that an app has said in driven sessions and that are not answered.
+/// The unanswered requests that apps have sent in driven sessions.
 ///
-/// Kept from the first request of relayd's own in a session on, so that one that nobody drives costs
-/// nothing. An ID of relayd's is taken from a range that no library reaches; should the app come to it
-/// all the same, the app's request goes on with another ID, and its answer gets the app's own again.
+/// Kept from relayd's first request in a session on, so that a session that nobody drives costs
+/// nothing. relayd takes its IDs from a range that no library reaches; if the app uses one that relayd
+/// has used in the session, its request goes on with another ID, and the answer gets the app's ID back.
 struct AppRequests {
     /// The messages of a session are told apart by service and message ID.
     struct Key: Hashable {
@@ -25,16 +25,16 @@ struct AppRequests {
     private struct Session {
         /// Correlation IDs without an answer.
         var unanswered: Set<Int32> = []
-        /// The app's own ID by the one its request has on the link.
+        /// The app's own IDs, by the IDs that its requests have on the link.
         var replaced: [Int32: Int32] = [:]
     }
 
-    /// Of one session; sdl_core refuses an app's requests beyond 5000 waiting ones. Beyond it IDs are
-    /// forgotten: those that are given then may be the app's, until answers come.
+    /// Per session; sdl_core refuses an app's requests beyond 5000 waiting ones. IDs beyond the
+    /// maximum are not kept: until answers come, relayd may choose one that the app uses.
     static let maximum = 8192
 
     private var sessions: [UInt8: Session] = [:]
-    /// Messages of apps whose first frame has passed, and whose header has not.
+    /// Messages of apps whose first frame has passed but whose header has not.
     private var begun: Set<Key> = []
 
     mutating func begin(_ session: UInt8) {
@@ -52,7 +52,8 @@ struct AppRequests {
             || session.replaced[correlationID] != nil
     }
 
-    /// Whether one more request may go by another ID: the answer needs the app's own again.
+    /// Whether one more request may go by another ID: each is remembered, because its answer needs the
+    /// app's own ID back.
     func mayReplace(in session: UInt8) -> Bool {
         sessions[session]?.replaced.count ?? 0 < Self.maximum
     }
@@ -62,7 +63,7 @@ struct AppRequests {
         sessions[session]?.replaced[correlationID] != nil
     }
 
-    /// The header of an RPC, if this frame of an app has one.
+    /// The RPC header in this frame of an app, if it has one.
     mutating func header(in frame: Frame) -> RPCHeader? {
         guard frame.service.carriesRPC, !frame.isEncrypted, frame.version > 1 else { return nil }
         switch frame.type {
@@ -76,15 +77,15 @@ struct AppRequests {
         }
     }
 
-    /// The frame has the header of a message whose first frame passed unseen.
+    /// Notes that the frame has the header of a message whose first frame passed unseen.
     mutating func noteBegun(_ frame: Frame) {
         guard frame.type == .consecutive, begun.count < Self.maximum else { return }
         begun.insert(Key(frame))
     }
 
-    /// An app's request.
+    /// Notes an app's request.
     ///
-    /// - Parameter other: The ID that it goes on with, because relayd has its own in use.
+    /// - Parameter other: The ID that the request goes on with, because relayd uses the app's own.
     mutating func said(_ correlationID: Int32, in session: UInt8, insteadOf other: Int32?) {
         guard let known = sessions[session] else { return }
         if let other {
@@ -94,7 +95,7 @@ struct AppRequests {
         }
     }
 
-    /// The head unit has answered a request that is not relayd's.
+    /// Notes the head unit's answer to a request that is not relayd's.
     ///
     /// - Returns: The app's own ID, if its request went by another one.
     mutating func answered(_ correlationID: Int32, in session: UInt8) -> Int32? {

@@ -1,5 +1,5 @@
-// Messages of the head unit in several frames, in sessions that are driven: whether they answer relayd is
-// in their second frame. Pure; kept by `SessionRouter`.
+// Multi-frame messages of the head unit in driven sessions. Their second frame shows whether they answer
+// relayd. Pure; kept by `SessionRouter`.
 
 import NIOCore
 import SDLProtocol
@@ -8,13 +8,14 @@ struct DrivenAnswers {
     typealias Key = AppRequests.Key
 
     private enum Message {
-        /// Its first frame is here, and with it the decision.
+        /// Its first frame is held back until the second one decides.
         case held(Frame)
         /// An answer to relayd.
         case own(Own)
-        /// One more answer to what relayd has had an answer to, or the rest of one that was not whole in time.
+        /// A further answer to a request already answered, or the rest of an answer that was not whole in
+        /// time.
         case repeated
-        /// Somebody else's.
+        /// A message that is not for relayd.
         case passed
     }
 
@@ -23,42 +24,41 @@ struct DrivenAnswers {
         var message: SDLProtocol.Message
         var latest: NIODeadline
 
-        /// Whoever asked waits no longer than was said, also while frames come.
+        /// The caller waits no longer than it asked for, even while frames still come.
         var deadline: NIODeadline {
             min(latest + DrivenAnswers.patience, request.deadline ?? .distantFuture)
         }
     }
 
-    /// What is to be done with a frame.
+    /// What to do with a frame.
     enum Verdict {
-        /// It is not of a message that is looked at.
+        /// The frame is not part of a message under examination.
         case pass
-        /// To be kept back.
+        /// The frame is to be kept back.
         case hold
         /// The frame shows whose message it is; `first` was kept back.
         case begins(first: Frame, RPCHeader?)
-        /// It is part of an answer to relayd, which goes on.
+        /// The frame is part of an answer to relayd that it does not complete, or that nobody waits for.
         case own
         /// The answer is whole.
         case whole(OwnRequests.Request, SDLProtocol.Message)
     }
 
-    /// Messages that are looked at, at once. Head units finish one before they begin the next of a
-    /// session.
+    /// Messages examined at once. Head units finish one message of a session before they begin the next.
     static let maximum = 64
-    /// Without a further frame an answer is given up, as sdl_core gives up messages.
+    /// After this long without a further frame, an answer is given up, as sdl_core gives up messages.
     static let patience = TimeAmount.seconds(10)
 
     private var messages: [Key: Message] = [:]
 
     var isEmpty: Bool { messages.isEmpty }
 
-    /// Whether a message of this session is looked at, the rest of which is still to come.
+    /// Whether a message of this session is under examination, with its rest still to come.
     func isHalf(_ session: UInt8) -> Bool {
         !messages.isEmpty && messages.keys.contains { $0.session == session }
     }
 
-    /// A frame of the head unit that is no control frame.
+    /// Takes a frame of the head unit that is not a control frame.
     mutating func receive(_ frame: Frame, limit: Int, at now: NIODeadline) -> Verdict {
         let key = Key(frame)
         switch frame.type {
@@ -92,7 +92,8 @@ struct DrivenAnswers {
         }
     }
 
-    /// The message that this frame showed to be an answer to relayd; it may be whole with it.
+    /// Begins the message that this frame showed to be an answer to relayd. Returns it if the frame makes it
+    /// whole.
     mutating func begin(
         _ frame: Frame, answering request: OwnRequests.Request, limit: Int, at now: NIODeadline
     ) -> SDLProtocol.Message? {
@@ -105,7 +106,7 @@ struct DrivenAnswers {
         return nil
     }
 
-    /// The message that this frame showed to be one more answer to relayd: its rest is nobody's.
+    /// Drops the rest of the message that this frame showed to be a further answer to relayd.
     mutating func drop(_ frame: Frame) {
         if frame.info != 0 { messages[Key(frame)] = .repeated }
     }
@@ -116,7 +117,7 @@ struct DrivenAnswers {
         }.min()
     }
 
-    /// Answers that are not whole in time. What still comes of them reaches nobody.
+    /// Gives up answers that are not whole in time. Their remaining frames are discarded.
     mutating func takeOverdue(at now: NIODeadline) -> [OwnRequests.Request] {
         var overdue: [OwnRequests.Request] = []
         for (key, message) in messages {
@@ -127,8 +128,8 @@ struct DrivenAnswers {
         return overdue
     }
 
-    /// - Parameter session: With nil all.
-    /// - Returns: Answers that will never be whole.
+    /// - Parameter session: Nil for all sessions.
+    /// - Returns: The requests whose answers will never be whole.
     mutating func end(_ session: UInt8?) -> [OwnRequests.Request] {
         guard !messages.isEmpty else { return [] }
         var ended: [OwnRequests.Request] = []

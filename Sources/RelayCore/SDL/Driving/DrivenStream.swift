@@ -1,29 +1,28 @@
 import NIOCore
 import SDLProtocol
 
-/// Audio or video that relayd says in an app's place, between whoever asked for it and the router. On the hub's
-/// loop.
+/// Audio or video that relayd sends in place of an app, between the caller and the router. On the hub's loop.
 ///
-/// Says no more at a time than the link takes with little waiting, so that the app, whose bytes wait in the
-/// same place, is not held up, and nothing while the hub waits for a sink of the tap.
+/// Sends no more at a time than the link takes with little waiting, so that the app, whose bytes wait in the
+/// same place, is not held up. Sends nothing while the hub waits for a sink of the tap.
 final class DrivenStream {
     let id: OwnRequestID
     let app: SDLApp
-    /// Frames that have not been passed on: of one piece of data at most.
+    /// Frames not yet passed on, of one piece of data at most.
     private var frames: CircularBuffer<Frame> = []
     private var isSaid: EventLoopPromise<Void>?
     private var answer: EventLoopPromise<StreamNews>?
     private let over: EventLoopPromise<StreamNews>
-    /// What ended it.
+    /// What ended the service.
     private(set) var end: StreamNews?
 
-    /// Bytes of the app's that wait for the link at most, when more are passed on: a quarter of what an app is
-    /// paused at (`RelayConfiguration.linkQueueBytes`) when that is at its default.
+    /// More frames are passed on only while fewer bytes of the app than this wait for the link: a quarter of
+    /// the default amount at which an app is paused (`RelayConfiguration.linkQueueBytes`).
     static let maximumWaitingBytes = 64 << 10
 
     /// - Parameters:
-    ///   - answer: What the head unit says to StartService.
-    ///   - over: What ended it, whoever wanted that.
+    ///   - answer: Succeeds with the head unit's answer to StartService.
+    ///   - over: Succeeds with what ended the service, whoever wanted that.
     init(
         _ id: OwnRequestID, _ app: SDLApp, answer: EventLoopPromise<StreamNews>,
         over: EventLoopPromise<StreamNews>
@@ -33,7 +32,7 @@ final class DrivenStream {
     }
 
     deinit {
-        // The hub ends before there is any news.
+        // The hub may end before there is any news.
         hear(.sessionOver)
     }
 
@@ -51,7 +50,7 @@ final class DrivenStream {
         isSaid = nil
     }
 
-    /// To be passed on; kept is `promise` when all of it is.
+    /// Queues frames to be passed on; `promise` succeeds when all of them have been.
     func append(_ more: [Frame], _ promise: EventLoopPromise<Void>) {
         frames.append(contentsOf: more)
         isSaid = promise
@@ -69,7 +68,7 @@ final class DrivenStream {
         isSaid.succeed()
     }
 
-    /// Somebody waits for the rest to be passed on.
+    /// Whether somebody waits for the rest to be passed on.
     var isSaying: Bool { isSaid != nil }
 }
 
@@ -98,7 +97,7 @@ extension SDLLanguage {
         return id
     }
 
-    /// Says data in a service of relayd's. Not to be called again before `said` is kept.
+    /// Sends data in a service of relayd's. Not to be called again before `said` completes.
     func streamData(_ data: ByteBuffer, in id: OwnRequestID, said: EventLoopPromise<Void>) {
         guard let stream = streams[id], stream.end == nil,
             let frames = router.streamData(data, in: id)
@@ -116,10 +115,10 @@ extension SDLLanguage {
         hub.endRead()
     }
 
-    /// Nobody waits for news of it any more; while it runs it is to be ended first.
+    /// Forgets a stream for whose news nobody waits any more; one that still runs must be ended first.
     func forgetStream(_ id: OwnRequestID) { streams[id] = nil }
 
-    /// Passes on what link and tap have room for.
+    /// Passes on what the link and the tap have room for.
     private func pass(_ stream: DrivenStream) {
         while !hub.tap.isHolding, router.isStreaming(stream.id), let frame = stream.next() {
             hub.tap.record(
@@ -135,7 +134,7 @@ extension SDLLanguage {
         streamOn()
     }
 
-    /// The link has taken what waited, or the tap has room again.
+    /// Goes on after the link has taken what waited, or when the tap has room again.
     func streamOn() {
         let waiting = streams.values.filter(\.isSaying)
         guard !waiting.isEmpty else { return }

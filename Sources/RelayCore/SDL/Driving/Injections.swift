@@ -1,5 +1,5 @@
-// What is said to apps in the place of the head unit: never inside a message of the head unit's that is only
-// half delivered. Pure; kept by `SessionRouter`.
+// Messages sent to apps in place of the head unit, never inside a head unit's message that is only half
+// delivered. Pure; kept by `SessionRouter`.
 
 import NIOCore
 import SDLProtocol
@@ -13,19 +13,18 @@ struct Injections {
         var deadline: NIODeadline
     }
 
-    /// Message IDs of injections: no head unit counts as far. Positive for libraries with signed numbers.
+    /// Message IDs of injections: no head unit counts that far. Positive for libraries with signed numbers.
     static let messageIDs: ClosedRange<UInt32> = 0x7F00_0000...0x7FFF_FFFF
-    /// Of one session.
+    /// Per session.
     static let limitPerSession = 64
-    /// Messages in several frames that are known to be half delivered: one for each session and more.
+    /// Multi-frame messages remembered as half delivered: one for each session and more.
     static let maximumHalves = 1024
-    /// After this a message in several frames does not go on; receivers give it up as well.
+    /// After this a multi-frame message does not go on; receivers give it up as well.
     static let patience = TimeAmount.seconds(10)
 
     private var waiting: [Waiting] = []
     private var count: UInt32 = 0
-    /// Messages of the head unit of which apps have got the beginning, with the time of their latest
-    /// frame.
+    /// Messages of the head unit whose beginning apps have received, with the time of their latest frame.
     private var halves: [AppRequests.Key: NIODeadline] = [:]
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -35,7 +34,7 @@ struct Injections {
         return Self.messageIDs.lowerBound + count % UInt32(Self.messageIDs.count)
     }
 
-    /// An app gets a frame of a message in several.
+    /// Notes that an app gets a frame of a multi-frame message.
     mutating func delivered(_ frame: Frame, at now: NIODeadline) {
         let key = AppRequests.Key(frame)
         if frame.type == .consecutive, frame.info == 0 {
@@ -45,7 +44,7 @@ struct Injections {
         }
     }
 
-    /// Whether something may be said in this service of the session now.
+    /// Whether a message may be sent in this service of the session now.
     func mayGo(_ session: UInt8, _ service: ServiceType, at now: NIODeadline) -> Bool {
         guard !waiting.contains(where: { $0.session == session && $0.service == service }) else {
             return false
@@ -72,10 +71,10 @@ struct Injections {
                 id: id, session: session, service: service, frames: frames, deadline: deadline))
     }
 
-    /// What may be said now, in the order in which it came.
+    /// Takes out the messages that may be sent now, in the order in which they came.
     mutating func takeReady(at now: NIODeadline) -> [(id: OwnRequestID, frames: [Frame])] {
         guard !waiting.isEmpty else { return [] }
-        // Given up: else its time, which is over, would be the next deadline again and again.
+        // Expired halves are given up: otherwise their past time would be the next deadline again and again.
         halves = halves.filter { now - $0.value < Self.patience }
         let before = waiting
         let stays = before.map { isHalf($0.session, $0.service, at: now) }
@@ -83,23 +82,23 @@ struct Injections {
         return zip(before, stays).filter { !$0.1 }.map { ($0.0.id, $0.0.frames) }
     }
 
-    /// What has waited too long.
+    /// Takes out the messages that have waited too long.
     mutating func takeOverdue(at now: NIODeadline) -> [OwnRequestID] {
         take { $0.deadline <= now }
     }
 
-    /// Nobody wants it to be said any more.
+    /// Drops a message that is no longer wanted.
     mutating func giveUp(_ id: OwnRequestID) { waiting.removeAll { $0.id == id } }
 
     var nextDeadline: NIODeadline? {
         guard let first = waiting.map(\.deadline).min() else { return nil }
-        // A half message is given up before.
+        // A half message may be given up before that.
         let over = halves.values.map { $0 + Self.patience }.min() ?? first
         return min(first, over)
     }
 
-    /// - Parameter session: With nil all.
-    /// - Returns: What will not be said.
+    /// - Parameter session: Nil for all sessions.
+    /// - Returns: The messages that will not be sent.
     mutating func end(_ session: UInt8?) -> [OwnRequestID] {
         if !halves.isEmpty {
             halves = session == nil ? [:] : halves.filter { $0.key.session != session }

@@ -1,15 +1,15 @@
 package import NIOCore
 
 extension Relay {
-    /// Says something in an app's session, in the app's place (`.fromApp`) or in that of the head unit
+    /// Sends an RPC in an app's session, in place of the app (`.fromApp`) or of the head unit
     /// (`.fromAccessory`).
     ///
     /// - Parameters:
     ///   - session: Nil for the first that is open.
-    ///   - patience: How long to wait for the answer to a request; of an injection, for the end of a message
-    ///     of the head unit's that is half delivered.
-    /// - Throws: `DriveRefusal` when nothing has been said; `CancellationError` when the task is cancelled while
-    ///   it waits: what is not said yet is not said then, and an answer that comes later reaches nobody.
+    ///   - patience: How long to wait for the answer to a request; for an injection, how long to wait for the
+    ///     end of a head unit's message that is half delivered.
+    /// - Throws: `DriveRefusal` when nothing was sent; `CancellationError` when the task is cancelled while it
+    ///   waits: an RPC not sent yet is then not sent, and a later answer is discarded.
     package func drive(
         _ rpc: DrivenRPC, _ direction: Direction, app: AppID, session: UInt8? = nil,
         patience: TimeAmount
@@ -32,14 +32,14 @@ extension Relay {
             try await answer.futureResult.get()
         } onCancel: {
             onLanguage { language in
-                // Before the one who asked is let go, who would hear that the session is over.
+                // Before `giveUp` releases the waiting caller, which would be told that the session is over.
                 answer.fail(CancellationError())
                 if let id = asked.value { (language as? SDLLanguage)?.giveUp(id) }
             }
         }
     }
 
-    /// Somebody who must hear an answer, also when the hub ends before one comes.
+    /// A caller that must get an answer, even when the hub ends before one comes.
     private final class Waiting {
         private var promise: EventLoopPromise<DrivenAnswer>?
 

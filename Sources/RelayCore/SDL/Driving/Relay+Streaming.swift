@@ -2,13 +2,14 @@ package import NIOCore
 package import SDLProtocol
 
 extension Relay {
-    /// Starts an audio or video service in an app's session, in the app's place.
+    /// Starts an audio or video service in an app's session, in place of the app.
     ///
     /// - Parameters:
-    ///   - wish: What the head unit is asked for, where the protocol version has room for it.
+    ///   - wish: What to ask the head unit for, where the protocol version has room for it.
     ///   - session: Nil for the first that is open.
     ///   - patience: How long to wait for the head unit's answer.
-    /// - Returns: The service, and the head unit's answer. Only with `.granted` it runs, and must be ended then.
+    /// - Returns: The service, and the head unit's answer. The service runs only with `.granted`, and must then
+    ///   be ended.
     /// - Throws: `DriveRefusal` when the head unit has not been asked.
     package func stream(
         _ service: ServiceType, _ wish: BSONDocument, app: AppID, session: UInt8? = nil,
@@ -39,14 +40,14 @@ extension Relay {
     }
 }
 
-/// A service that relayd uses in an app's place.
+/// A service that relayd uses in place of an app.
 package struct RelayStream: Sendable {
     fileprivate let relay: Relay
     fileprivate let id: OwnRequestID
-    /// Kept when it has ended, with what ended it.
+    /// Succeeds when the service has ended, with what ended it.
     package let over: EventLoopFuture<StreamNews>
 
-    /// Says data; returns when the link has taken most of it.
+    /// Sends data; returns when the link has taken most of it.
     ///
     /// - Throws: `StreamIsOver`.
     package func say(_ data: ByteBuffer) async throws {
@@ -61,9 +62,9 @@ package struct RelayStream: Sendable {
         try await said.futureResult.get()
     }
 
-    /// Ends it, also in a task that is cancelled.
+    /// Ends the service, even in a cancelled task.
     ///
-    /// - Returns: What ended it: this, or what came before.
+    /// - Returns: What ended the service: this call, or an earlier event.
     package func end() async -> StreamNews {
         let id = id
         relay.onLanguage { ($0 as? SDLLanguage)?.endStream(id) }

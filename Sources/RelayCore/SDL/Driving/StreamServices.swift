@@ -4,26 +4,26 @@
 import NIOCore
 import SDLProtocol
 
-/// What becomes of an audio or video service that relayd has asked for, in this order.
+/// The events of an audio or video service that relayd has asked for, in this order.
 package enum StreamNews: Hashable, Sendable {
     case granted(StreamGrant)
-    /// The head unit's refusal, with the names of what it takes offence at.
+    /// The head unit's refusal, with the names of the parameters that it rejects.
     case refused(parameters: [String], reason: String?)
-    /// It has said nothing to StartService in time.
+    /// The head unit has not answered StartService in time, or not before the service was given up.
     case unanswered
-    /// It has ended the service.
+    /// The head unit has ended the service.
     case endedByAccessory
-    /// It has confirmed the end that relayd asked for, or has not in time.
+    /// The head unit has confirmed the end that relayd asked for, or has refused it or not answered in time.
     case ended(isConfirmed: Bool)
-    /// The session has ended, or the link.
+    /// The session or the link has ended.
     case sessionOver
 }
 
 /// What the head unit grants for audio or video.
 package struct StreamGrant: Hashable, Sendable {
-    /// Of the session.
+    /// The protocol version of the session.
     package var version: UInt8
-    /// As it has said it; nil before protocol version 5, and where it says nothing.
+    /// As the head unit named it; nil before protocol version 5, and where the head unit named none.
     package var videoProtocol: String?
 
     package init(version: UInt8, videoProtocol: String? = nil) {
@@ -31,10 +31,10 @@ package struct StreamGrant: Hashable, Sendable {
     }
 }
 
-/// The audio and video services that somebody uses, by session.
+/// The audio and video services in use, by session.
 ///
-/// While relayd uses one, all that the head unit says about it is said to relayd: a session has one of each
-/// kind, and nothing in the answers says who has asked.
+/// While relayd uses a service, everything that the head unit says about it is for relayd: a session has one
+/// service of each kind, and nothing in the answers tells who has asked.
 struct StreamServices {
     struct Key: Hashable {
         var session: UInt8
@@ -48,28 +48,29 @@ struct StreamServices {
     }
 
     enum User: Hashable {
-        /// The app has asked for it, or runs it if the head unit has granted it.
+        /// The app has asked for the service, or runs it if the head unit has granted it.
         case app(isRunning: Bool)
-        /// The head unit has ended it, and the app may still confirm that until then. Not all do: sdl_ios does not.
+        /// The head unit has ended it, and the app may still confirm that until this time. Not all apps do: sdl_ios
+        /// does not.
         case leaving(until: NIODeadline)
         case relay(Own)
     }
 
     struct Own: Hashable {
         enum Step: Hashable {
-            /// StartService is said.
+            /// StartService has been sent.
             case starting
             case running
-            /// EndService is said.
+            /// EndService has been sent.
             case ending
-            /// StartService is said, and nobody waits for the answer any more; a service that is granted all
-            /// the same is ended.
+            /// StartService has been sent, but nobody waits for the answer any more; a service granted all the same
+            /// is ended.
             case givenUp
         }
 
         var id: OwnRequestID
         var step: Step
-        /// When it is told that the head unit has not answered; nil while nothing is due.
+        /// When the lack of an answer from the head unit is reported; nil while nobody waits for an answer.
         var deadline: NIODeadline?
     }
 
@@ -77,7 +78,7 @@ struct StreamServices {
     static let patience = TimeAmount.seconds(2)
 
     private var users: [Key: User] = [:]
-    /// Of the services that relayd uses.
+    /// The number of services that relayd uses.
     private(set) var ownCount = 0
 
     subscript(key: Key) -> User? {
@@ -98,7 +99,7 @@ struct StreamServices {
         users.first { if case .relay(let own) = $0.value { own.id == id } else { false } }?.key
     }
 
-    /// Whether relayd uses one in the session.
+    /// Whether relayd uses a service in the session.
     func isRelays(_ session: UInt8) -> Bool {
         ownCount > 0
             && users.contains {
@@ -113,7 +114,7 @@ struct StreamServices {
         }.min()
     }
 
-    /// Those of relayd's whose answer is overdue, by session and service.
+    /// relayd's services whose answer is overdue, by session and service.
     func overdue(at now: NIODeadline) -> [(key: Key, own: Own)] {
         guard ownCount > 0 else { return [] }
         return users.compactMap { key, user in
@@ -126,9 +127,9 @@ struct StreamServices {
         }
     }
 
-    /// The session is over, or with nil all are.
+    /// Ends the services of a session, or with nil of all sessions.
     ///
-    /// - Returns: Those of relayd's of which somebody waits for news.
+    /// - Returns: relayd's services for whose news somebody waits.
     mutating func end(_ session: UInt8?) -> [OwnRequestID] {
         guard !users.isEmpty else { return [] }
         var ended: [OwnRequestID] = []

@@ -1,10 +1,10 @@
-// What each app of a class has been given of the link; used by `LinkScheduler`.
+// How much of the link each app of a class has been given; used by `LinkScheduler`.
 
-/// Bytes served per app, as a virtual time: who has the smallest number goes next.
+/// Bytes served per app, as a virtual time: the app with the smallest number goes next.
 ///
-/// An app that comes back starts at the present, not at what it once had: time away is no credit.
-/// What it has had beyond the present it keeps as a debt, or an app that sends one large frame at a
-/// time would always be new.
+/// An app that comes back starts at the present, not at its former number: time away earns no
+/// credit. Bytes that it was given beyond the present stay as a debt; otherwise an app that sends
+/// one large frame at a time would always be new.
 struct FairShare<App: Hashable> {
     private struct Account {
         var app: App?
@@ -21,12 +21,12 @@ struct FairShare<App: Hashable> {
     private var free: [Int32] = []
     private var numbers: [App?: Int32] = [:]
     private var cleanUpAt = FairShare.cleanUpCount
-    /// What the one served last had before.
+    /// What the account served last in turn had been given before that.
     private var present: UInt64 = 0
 
     subscript(number: Int32) -> UInt64 { accounts[Int(number)].served }
 
-    /// A lane of this app begins to wait.
+    /// Notes that a lane of this app begins to wait, and returns the app's account.
     mutating func enter(_ app: App?) -> Int32 {
         if let number = numbers[app] {
             accounts[Int(number)].lanes += 1
@@ -47,19 +47,19 @@ struct FairShare<App: Hashable> {
         return number
     }
 
-    /// A lane of this account waits no more.
+    /// Notes that a lane of this account no longer waits.
     mutating func leave(_ number: Int32) {
         accounts[Int(number)].lanes -= 1
     }
 
-    /// - Parameter isInTurn: It had the smallest number; what goes out of turn does not move the
-    ///   present, which would be unfair to apps that come now.
+    /// - Parameter isInTurn: Whether the account had the smallest number. Serving out of turn does
+    ///   not move the present, which would be unfair to apps that come now.
     mutating func serve(_ bytes: Int, to number: Int32, isInTurn: Bool) {
         if isInTurn { present = max(present, accounts[Int(number)].served) }
         accounts[Int(number)].served += UInt64(bytes)
     }
 
-    /// Nobody waits, so nobody is ahead or behind.
+    /// Forgets all accounts: no lane waits, so no app is ahead or behind.
     mutating func removeAll() {
         accounts.removeAll(keepingCapacity: true)
         free.removeAll(keepingCapacity: true)

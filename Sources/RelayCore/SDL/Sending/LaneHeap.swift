@@ -2,12 +2,12 @@
 
 /// A binary heap of lanes by what their app has been given so far.
 ///
-/// Lanes are not removed when they move on: whoever asks compares the stamp and drops what is old.
+/// Lanes are not removed when they move on: the caller compares the stamp and drops outdated keys.
 struct LaneHeap {
     struct Key {
         /// Bytes its app had been given when the lane was put here.
         var served: UInt64
-        /// Decides between equals: the one that was put here first.
+        /// Breaks ties: the lane that was put here first wins.
         var turn: UInt64
         var lane: Int16
         var stamp: UInt32
@@ -39,7 +39,7 @@ struct LaneHeap {
         sink(last)
     }
 
-    /// The first one has been given more meanwhile.
+    /// Replaces the first key, whose app has been given more meanwhile.
     mutating func replaceFirst(with key: Key) {
         guard !keys.isEmpty else { return }
         sink(key)

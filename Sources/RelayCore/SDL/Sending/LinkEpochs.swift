@@ -1,30 +1,30 @@
-// When what was written to the link has left for the head unit, in steps of a tenth of a second; used by
+// When bytes written to the link have left for the head unit, in steps of a tenth of a second; used by
 // `SessionPacing`.
 
 import NIOCore
 
-/// Divides what is written to the link into epochs, and says which of them are over.
+/// Divides the bytes written to the link into epochs, and tells which of them are over.
 ///
-/// A head unit counts a frame when it comes, so a second of its count begins when the frame leaves, which
-/// on a link that stands still or goes in steps is long after it was written. An epoch is what was written
+/// A head unit counts a frame when it arrives, so a second of its count begins when the frame leaves. On a
+/// link that stalls or moves in steps, that is long after the frame was written. An epoch is what was written
 /// in one slot of 100 ms; it is over one second and one slot after its last byte has left.
 ///
-/// Where nobody has to wait, the kernel takes all at once, and nobody polls what has become of it, an
-/// epoch leaves when it is written. Pure: whoever asks says what the time is and what has left.
+/// Where no frame has to wait, the kernel takes everything at once, and nobody polls it, an epoch leaves when
+/// it is written. Pure: the caller tells the time and what has left.
 struct LinkEpochs {
-    /// Epochs that are told apart at once. When there are so many, the latest one goes on for longer.
+    /// Epochs that are told apart at once. When there are this many, the latest one goes on for longer.
     static let count = 16
     /// Slots that a head unit's second may touch.
     static let window: Int64 = 11
 
-    /// What is written now belongs to it.
+    /// The epoch of bytes written now.
     private(set) var current: Int64 = 0
-    /// All up to this one are over.
+    /// All epochs up to this one are over.
     private(set) var over: Int64 = -1
-    /// All up to this one have left.
+    /// All epochs up to this one have left.
     private var left: Int64 = -1
     private var slot: Int64 = 0
-    /// Bytes written to the link by the end of an epoch.
+    /// Bytes written to the link by the end of each epoch.
     private var ends = ContiguousArray<UInt64>(repeating: 0, count: Self.count)
     /// Slots in which epochs began.
     private var begunIn = ContiguousArray<Int64>(repeating: 0, count: Self.count)
@@ -37,16 +37,16 @@ struct LinkEpochs {
 
     // MARK: - Writing
 
-    /// - Parameter end: Bytes written to the link, with what has just been.
+    /// - Parameter end: Bytes written to the link so far, with those just written.
     @inline(__always)
     mutating func wrote(upTo end: UInt64, at now: NIODeadline) {
         advance(to: now)
-        // The current epoch has left, but goes on: it has not left any more.
+        // The current epoch had left but goes on, so it no longer counts as left.
         if left == current { left -= 1 }
         ends[Self.index(current)] = end
     }
 
-    /// To be called before what is known of a moment is asked for.
+    /// Brings the state up to `now`; to be called before the state is read.
     @inline(__always)
     mutating func advance(to now: NIODeadline) {
         let slot = RateGuard.slot(at: now)
@@ -63,14 +63,14 @@ struct LinkEpochs {
 
     private mutating func open() {
         guard !isCurrentEmpty || current == over else {
-            // Nothing was written in it: it begins now.
+            // Nothing was written in the epoch, so it begins now.
             left = min(left, current - 1)
             begunIn[Self.index(current)] = slot
             return
         }
-        // One epoch per slot is enough, because what leaves in the same slot is over at the same time. A link
-        // that often fills and empties would use up all epochs, and then the current one would have to go on
-        // for a second.
+        // One epoch per slot is enough, because epochs that leave in the same slot are over at the same time.
+        // Otherwise a link that often fills and empties would use up all epochs, and the current one would
+        // have to go on for a second.
         guard begunIn[Self.index(current)] < slot || current == over,
             current - over < Int64(Self.count) - 1
         else { return }
@@ -86,8 +86,8 @@ struct LinkEpochs {
 
     // MARK: - Leaving
 
-    /// How long what is written now will be on its way, as what is on it now has been: at least so long,
-    /// and no more than a slot is missing. Zero while nothing is polled.
+    /// How long bytes written now will be on their way, judged by those on their way now: at least this long,
+    /// and no more than a slot longer. Zero while nothing is polled.
     var delay: TimeAmount {
         guard isWatched, left < current else { return .zero }
         return RateGuard.slotLength * (slot - begunIn[Self.index(left + 1)])
@@ -108,14 +108,14 @@ struct LinkEpochs {
         if !isWatched { leaveAll(at: now) }
     }
 
-    /// The kernel was asked, and will be again in every slot.
+    /// Notes the kernel's answer; the kernel will be asked again in every slot.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
     mutating func polled(left bytes: UInt64, at now: NIODeadline) {
         advance(to: now)
         if !isWatched {
             isWatched = true
-            // What was thought to have left, because nobody polled, and is still on its way.
+            // Epochs that counted as left because nobody polled, and are still on their way.
             while left > over, ends[Self.index(left)] > bytes { left -= 1 }
         }
         while left < current, ends[Self.index(left + 1)] <= bytes {
@@ -130,7 +130,7 @@ struct LinkEpochs {
         if !isFull { leaveAll(at: now) }
     }
 
-    /// The link is gone, and what was on its way with it.
+    /// Called when the link is gone, and with it what was on its way.
     mutating func linkClosed(at now: NIODeadline) {
         (isFull, isWatched) = (false, false)
         leaveAll(at: now)
@@ -157,7 +157,7 @@ struct LinkEpochs {
     private static func index(_ epoch: Int64) -> Int { Int(epoch % Int64(count)) }
 }
 
-/// Counts what one session has written in each epoch that is not over.
+/// Counts the frames that one session has written in each epoch that is not over.
 struct EpochCount {
     private var epochs = ContiguousArray<Int>(repeating: 0, count: LinkEpochs.count)
     private(set) var sum = 0

@@ -1,20 +1,20 @@
-// What goes to the head unit: at once while the link takes all, else in the scheduler's order, no more at
-// a time than the pacer allows, and no more of a session than the head unit stands.
+// Output to the head unit: at once while the link takes everything, otherwise in the scheduler's order, no
+// more at a time than the pacer allows, and no more of a session than the head unit tolerates.
 
 import Logging
 import NIOCore
 import SDLProtocol
 
-/// Answers "may this frame go now", and writes those that may. One for all links of the hub, one after
-/// the other; everything here is called on the hub's loop.
+/// Decides which frames may go now, and writes them. One for all successive links of the hub; everything
+/// here is called on the hub's loop.
 ///
 /// In running order: the link comes and goes, a frame is forwarded, the kernel is asked what is still on
-/// its way, what waits is written, sessions are held back for their rate, and sessions end.
+/// its way, waiting frames are written, sessions are held back for their rate, and sessions end.
 final class LinkOutput {
     /// Unchecked: the check costs every frame two atomic operations. The hub owns this object, and pending
     /// timers keep the hub alive.
     private unowned(unsafe) let hub: Switchboard
-    /// As unchecked: it is the hub's, and has this object.
+    /// Unchecked too: it belongs to the hub, and owns this object.
     private unowned(unsafe) let language: SDLLanguage
     private let logger: Logger
     private var link: LinkConnection?
@@ -26,11 +26,11 @@ final class LinkOutput {
     private var isDraining = false
     /// The kernel has not taken all that was flushed; the channel tells when it has.
     private var isFull = false
-    /// Sessions of which the router wants to know when none of their frames waits any more.
+    /// Sessions for which the router is to be told when none of their frames waits any more.
     private var draining = SessionSet()
-    /// The next time that the kernel is asked how much is on its way, while frames wait for it.
+    /// Fires when the kernel is next to be asked how much is on its way, while frames wait for it.
     private var pollTimer: Scheduled<Void>?
-    /// The next time that what has left is counted, while sessions are held or frames wait.
+    /// Fires when the bytes that have left are next to be counted, while sessions are held or frames wait.
     private var slotTimer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
     /// Frames written when the link was last found stalled.
@@ -54,7 +54,7 @@ final class LinkOutput {
         self.link = link
     }
 
-    /// What waits is lost with the link; its sessions are over.
+    /// Drops the waiting frames with the link; its sessions are over.
     func linkClosed() {
         link = nil
         stallTimer?.cancel()
@@ -64,7 +64,7 @@ final class LinkOutput {
         draining = SessionSet()
     }
 
-    /// The next link is to be learnt anew.
+    /// Forgets what was learnt about the link: the next one is learnt anew.
     private func forget() {
         pollTimer?.cancel()
         pollTimer = nil
@@ -78,7 +78,7 @@ final class LinkOutput {
 
     // MARK: - A frame
 
-    /// Writes to the link, or queues while it is busy.
+    /// Writes the frame to the link, or queues it while the link is busy.
     func forward(_ frame: Frame, from origin: Origin<SDLApp>) {
         guard let link else { return }
         let bytes = frame.wire.readableBytes
@@ -92,15 +92,15 @@ final class LinkOutput {
                 return write(frame, from: origin, to: link)
             }
         }
-        // Polling flushes, and flushing may show that the link is gone: what would be queued now would
-        // go to the next one, which has never heard of its session.
+        // Polling flushes, and flushing may reveal that the link is gone: a frame queued now would go to
+        // the next link, which has never heard of its session.
         guard self.link === link else { return }
         queue(frame, from: origin)
     }
 
     /// Whether the session's rate lets the frame go at once.
     ///
-    /// The end of a session and relayd's own words, a few at most, go beyond the limit unless something
+    /// The end of a session and relayd's own frames, a few at most, may exceed the limit unless something
     /// waits before them.
     @inline(__always)
     private func mayGo(_ frame: Frame, from origin: Origin<SDLApp>) -> Bool {
@@ -122,9 +122,9 @@ final class LinkOutput {
     }
 
     /// To be called when frames may have begun to wait for the link, or may have ceased to: they came or
-    /// went, or their session was held, let go, or over.
+    /// went, or their session was held, let go or ended.
     private func waitingHasChanged() {
-        // Of what is held back for its session's rate the link is not the cause.
+        // Frames held back for their session's rate do not wait because of the link.
         guard scheduler.hasReady else {
             pacer.released()
             pollTimer?.cancel()
@@ -137,7 +137,7 @@ final class LinkOutput {
         watchWhatLeaves()
     }
 
-    /// Every frame to the head unit passes here, in the order it gets them.
+    /// Every frame to the head unit passes through here, in the order the head unit gets them.
     @inline(__always)
     private func write(_ frame: Frame, from origin: Origin<SDLApp>, to link: LinkConnection) {
         while let end = language.router.endOfExpiring(
@@ -164,7 +164,7 @@ final class LinkOutput {
         unflushedBytes += bytes
     }
 
-    /// The end of a half message goes right before the frame that would continue or expire it.
+    /// Writes the end of a half message right before the frame that would continue or expire it.
     @inline(never)
     private func writeBetween(_ end: Frame, to link: LinkConnection) {
         hub.tap.record(end, .fromApp, app: nil, time: hub.time, fate: .byRelay)
@@ -191,17 +191,17 @@ final class LinkOutput {
 
     // MARK: - Asking what is on its way
 
-    /// More may have gone than is known.
+    /// Asks the kernel, because more may have gone than is known.
     ///
-    /// - Parameter wasFull: The kernel took no more until just now.
+    /// - Parameter wasFull: Whether the kernel took no more until just now.
     private func poll(wasFull: Bool = false) {
-        // What the kernel has not been given yet would count as gone.
+        // Bytes that the kernel has not been given yet would count as gone.
         flush()
         guard let link, !isFull else { return }
         pacer.polled(unsent: link.bytesInKernel, isFull: wasFull, at: hub.loop.now)
     }
 
-    /// A timer runs only while frames wait for bytes in the kernel.
+    /// Starts a timer, which runs only while frames wait for bytes in the kernel.
     private func schedulePoll() {
         guard pollTimer == nil, !isFull else { return }
         pollTimer = schedule(at: hub.loop.now + pacer.nextPoll) {
@@ -214,7 +214,7 @@ final class LinkOutput {
 
     // MARK: - Writing what waits
 
-    /// The kernel has taken what was flushed.
+    /// Called when the kernel has taken what was flushed.
     func kernelTookAll() {
         isFull = false
         pacing.epochs.linkTookAll(at: hub.loop.now)
@@ -223,17 +223,17 @@ final class LinkOutput {
         drain(mayPoll: true)
     }
 
-    /// At the end of a read: what has just come may be more important than what waits, or small enough
-    /// for the room there is.
+    /// Called at the end of a read: a frame that has just come may be more important than those that wait,
+    /// or small enough for the room there is.
     @inline(__always)
     func drainIfReady() {
         if scheduler.hasReady, !isFull { drain(mayPoll: false) }
     }
 
-    /// Writes what waits, the scheduler's choice first, as far as there is room.
+    /// Writes waiting frames, the scheduler's choice first, as far as there is room.
     ///
-    /// - Parameter mayPoll: Ask the kernel when there is no room as far as is known. Else it is asked
-    ///   only when so much has been written that it is time to.
+    /// - Parameter mayPoll: Whether to ask the kernel when no room is known of. Otherwise it is asked only
+    ///   when enough has been written for a poll to be due.
     private func drain(mayPoll: Bool) {
         guard !isDraining, let link, scheduler.hasReady else { return }
         isDraining = true
@@ -277,7 +277,7 @@ final class LinkOutput {
 
     // MARK: - The rate of a session
 
-    /// Whether the head unit would stand one more frame of the session now.
+    /// Whether the head unit would tolerate one more frame of the session now.
     @inline(__always)
     func allows(_ session: UInt8) -> Bool { !pacing.isFull(session, at: hub.now) }
 
@@ -292,7 +292,7 @@ final class LinkOutput {
         watchWhatLeaves()
     }
 
-    /// While sessions are held or frames wait, the kernel is asked in every slot of the rates.
+    /// Asks the kernel in every slot of the rates while sessions are held or frames wait.
     private func watchWhatLeaves() {
         guard slotTimer == nil else { return }
         slotTimer = schedule(at: RateGuard.nextSlot(after: hub.now)) {
@@ -319,7 +319,7 @@ final class LinkOutput {
 
     // MARK: - Ends of sessions
 
-    /// Tells the router when what waits of the session has gone.
+    /// Tells the router when the session's waiting frames have gone.
     func drain(_ session: UInt8) {
         draining.insert(session)
         tellIfDrained(session)
@@ -331,8 +331,8 @@ final class LinkOutput {
         language.router.drained(session, at: hub.now)
     }
 
-    /// The session is over: its frames that wait are dropped, counted and shown. The next app with
-    /// its number must not be taken for their sender.
+    /// Drops, counts and shows the waiting frames of a session that is over. The next app with its number
+    /// must not be taken for their sender.
     func purge(_ session: UInt8) {
         let removed = scheduler.remove(session)
         for entry in removed {
@@ -344,7 +344,7 @@ final class LinkOutput {
             app.connection.refusals += 1
         }
         waitingHasChanged()
-        // Whoever waited for them knows; the next one with the number has not asked yet.
+        // Whoever waited for these frames knows; the next app with the number has not asked yet.
         draining.remove(session)
         guard let app = removed.lazy.compactMap(\.app).first else { return }
         app.connection.lastProblem =
@@ -359,7 +359,7 @@ final class LinkOutput {
 
     // MARK: - A head unit that takes nothing
 
-    /// Notices a head unit that takes nothing while frames wait for it, once until it takes some.
+    /// Reports a head unit that takes nothing while frames wait for it, once until it takes some.
     private func watchForStall() {
         let frames = hub.link.counters.framesOut
         guard stallTimer == nil, writtenWhenStalled != frames else { return }
@@ -378,7 +378,7 @@ final class LinkOutput {
 // MARK: - Time
 
 extension LinkOutput {
-    /// The hub lives until then, if the timer is not cancelled.
+    /// Runs `body` at the deadline, and keeps the hub alive until then, unless the timer is cancelled.
     private func schedule(
         at deadline: NIODeadline, _ body: @escaping () -> Void
     ) -> Scheduled<Void> {
@@ -394,13 +394,13 @@ extension LinkOutput {
     /// Bytes that wait for the link.
     var waitingBytes: Int { scheduler.waitingBytes }
     var waitingFrames: Int { scheduler.frames.count }
-    /// Frames that wait, held only by what waits here.
+    /// The frames that wait for the link, in the order they came; a test measures the memory they keep alive.
     var allWaiting: [Frame] { scheduler.frames.entries.map(\.frame) }
     /// Bytes written that have not left for the head unit, as far as the kernel can tell.
     var bytesInFlight: Int { link.map { $0.bytesInChannel + $0.bytesInKernel } ?? 0 }
     /// How fast the link takes bytes, per second; nil until frames had to wait for it.
     var drainRate: Double? { pacer.rate }
     var heldSessions: SessionSet { pacing.held }
-    /// Nothing here waits for a time.
+    /// Whether neither the poll timer nor the slot timer runs.
     var isTimeless: Bool { pollTimer == nil && slotTimer == nil }
 }

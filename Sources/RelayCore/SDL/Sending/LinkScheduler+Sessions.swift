@@ -1,15 +1,17 @@
-// What the scheduler does with all frames of a session: holds them back, lets them go, takes them out.
+// Scheduler operations on all frames of a session: holding them back, letting them go, taking them
+// out.
 
 import NIOCore
 import SDLProtocol
 
 extension LinkScheduler {
-    /// Frames of this session wait.
+    /// Whether frames of this session wait.
     package func isWaiting(_ session: UInt8) -> Bool {
         !sessions.isEmpty && sessions[Int(session)].waiting != 0
     }
 
-    /// The session is over: takes out what waits of it, service by service in the order it came.
+    /// Takes out the waiting frames of a session that is over, service by service in the order they
+    /// came.
     package mutating func remove(_ session: UInt8) -> [Entry] {
         guard isWaiting(session) else { return [] }
         var removed: [Entry] = []
@@ -30,7 +32,7 @@ extension LinkScheduler {
         return removed
     }
 
-    /// The link is gone, and all that waited for it.
+    /// Removes all frames: the link they waited for is gone.
     mutating func removeAll() -> [Entry] {
         defer { self = Self() }
         return frames.entries
@@ -38,8 +40,8 @@ extension LinkScheduler {
 
     // MARK: - Sessions that have sent enough for now
 
-    /// The head unit counts the frames of a session: what waits of it must not go until `release`,
-    /// audio and video, which are not counted, excepted.
+    /// Holds back a session's frames, those that wait and those to come, until `release`, because the
+    /// head unit counts them. Audio and video frames are not counted, so they are not held.
     package mutating func hold(_ session: UInt8) {
         if lanes.isEmpty { makeLanes() }
         guard !sessions[Int(session)].isHeld else { return }
@@ -63,7 +65,7 @@ extension LinkScheduler {
         reconsider(Int(session))
     }
 
-    /// Of the services that count.
+    /// The session's lanes with frames, of the services that count.
     private func waitingLanes(of session: UInt8) -> [Int] {
         TrafficClass.allCases.filter(\.isCounted)
             .map { Int(session) * TrafficClass.count + $0.rawValue }
@@ -74,7 +76,7 @@ extension LinkScheduler {
         sessions[lane / TrafficClass.count].isHeld && isCounted(lane)
     }
 
-    /// A frame has come into the lane or gone from it.
+    /// Counts a frame that has come into the lane or gone from it.
     mutating func count(_ change: Int, in lane: Int) {
         guard isCounted(lane) else { return }
         let session = lane / TrafficClass.count

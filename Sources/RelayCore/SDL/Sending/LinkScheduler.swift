@@ -1,69 +1,69 @@
 // Which waiting frame goes to the accessory next; used by `LinkOutput` while the link is busy.
 //
 // In running order: `enqueue` puts a frame at the end of its lane; `next` chooses a class, the class
-// a lane, and takes the lane's first frame; `place` says where the lane waits from then on.
+// a lane, and takes the lane's first frame; `place` decides where the lane waits from then on.
 
 package import NIOCore
 package import SDLProtocol
 
 /// Frames that wait because the link takes no more at the moment.
 ///
-/// Classes go by importance: control, RPC, audio, video, bulk. One that has had to wait for
-/// `ageingLimit` sends a little before those that have not, so nothing starves. Within a class the
-/// app goes next that has been given the fewest bytes, and frames of different sessions mix freely.
+/// Classes are served by importance: control, RPC, audio, video, bulk. A class that has had to wait
+/// for `ageingLimit` sends a little before the others, so nothing starves. Within a class, the app
+/// that has been given the fewest bytes goes next, and frames of different sessions mix freely.
 ///
 /// Within a session each service is a lane, and a lane keeps its order; so a StartService stays
-/// between the frames it came between. What ends a session goes after everything before it. An
-/// app's single frames and control frames may overtake its own less important ones, also in the
-/// middle of a multi-frame message, which every known receiver stands (SDL protocol spec,
+/// between the frames it came between. A frame that ends a session goes after everything before it.
+/// An app's single frames and control frames may overtake its own less important ones, even in the
+/// middle of a multi-frame message, which every known receiver tolerates (SDL protocol spec,
 /// "Multi-frame messages"). Two multi-frame messages of a session never mix, whatever their
 /// services, because sdl_ios assembles by session alone; they go in the order they were begun.
 ///
 /// A receiver gives up on a message when its next frame does not come for 10 s. So in each class no
-/// message is begun while `begunLimit` others still have frames waiting, and one of those that has
-/// waited for `continuationLimit` goes before all others of its class.
+/// message is begun while `begunLimit` others still have frames waiting, and a begun message that
+/// has waited for `continuationLimit` goes before all others of its class.
 ///
-/// What becomes of a session's frames together, holding them back or taking them out, is in
-/// +Sessions.
+/// Operations on all frames of a session, holding them back or taking them out, are in +Sessions.
 package struct LinkScheduler<App: Hashable> {
     package struct Entry {
         package var frame: Frame
         package var origin: Origin<App>
         package var since: NIODeadline
 
-        /// Whose bytes they are; nil for the relay's own words.
+        /// The app whose frame it is; nil for the relay's own frames.
         package var app: App? { origin.app }
 
-        /// After this the session is over, so it must not overtake anything of it: ending the RPC
-        /// service ends all, and so does the answer to the head unit's own EndService.
+        /// Whether the session is over after this frame, which then must not overtake any other of
+        /// the session: ending the RPC service ends all services, and so does the answer to the head
+        /// unit's own EndService.
         fileprivate var endsSession: Bool {
             guard frame.service == .rpc, let type = frame.controlType else { return false }
             return type == .endService || type == .endServiceACK
         }
     }
 
-    /// A quarter of a second is what a person notices, and many times what an RPC or an audio frame
-    /// takes: so the classes keep their order in everything but a lasting flood.
+    /// A person notices a quarter of a second, and it is many times what an RPC or an audio frame
+    /// takes, so the classes keep their order in everything but a lasting flood.
     static var ageingLimit: TimeAmount { .milliseconds(250) }
-    /// What a class that has waited too long may send at least before it waits again: one frame,
-    /// or several small ones.
+    /// The least that a class that has waited too long may send before it waits again: one frame, or
+    /// several small ones.
     static var ageingBytes: Int { 4 << 10 }
     /// Multi-frame messages of one class under way at once. Two, so that one long message does not
     /// shut out all others; not more, because each has to wait for a frame of all the others, and
-    /// four classes with 128 KB frames on a 150 KB/s link are 3.5 s in turn.
+    /// one turn of four classes with 128 KB frames takes 3.5 s on a 150 KB/s link.
     static var begunLimit: Int { 2 }
-    /// The receiver waits 10 s. With two messages a class, and each class's turn coming after 3.5 s
-    /// at worst (see `begunLimit`), the frame that is due after 2 s goes within 9 s.
+    /// The receiver waits 10 s. With two messages per class, and each class's turn coming after
+    /// 3.5 s at worst (see `begunLimit`), a frame that is due after 2 s goes within 9 s.
     static var continuationLimit: TimeAmount { .seconds(2) }
 
-    /// What a lane's first frame is.
+    /// The kind of a lane's first frame.
     enum Front: UInt8 {
         case nothing
         /// May go at any time.
         case whole
         /// Begins a multi-frame message.
         case first
-        /// Goes on with one.
+        /// Continues a multi-frame message.
         case consecutive
         /// Ends the session.
         case end
@@ -75,31 +75,32 @@ package struct LinkScheduler<App: Hashable> {
         /// First and consecutive frames among them.
         var messageFrames: Int32 = 0
         var account: Int32 = 0
-        /// Changes when the lane moves, which makes its former place in a heap void.
+        /// Changes when the lane moves, which invalidates its former place in a heap.
         var stamp: UInt32 = 0
-        /// Where it is served: its own class, or that of a message which has to wait for its own.
+        /// The class that serves the lane: its own, or that of a message that has to wait for a
+        /// message of this lane.
         var place: UInt8 = 0
         var front = Front.nothing
         /// When its last frame went, or when it began to wait.
         var movedAt = NIODeadline.uptimeNanoseconds(0)
     }
 
-    /// One bit per class: which lanes of a session …
+    /// The state of a session's lanes; `waiting` and `parked` have one bit per class.
     struct Session {
-        /// … have frames,
+        /// The lanes that have frames.
         var waiting: UInt8 = 0
-        /// … must wait for others of the session.
+        /// The lanes that must wait for others of the session.
         var parked: UInt8 = 0
-        /// A frame that ends the session was put in the RPC lane. What comes after it goes there
-        /// too, and stays behind it, until that lane is empty.
+        /// A frame that ends the session was put in the RPC lane. Later frames go there too, behind
+        /// it, until that lane is empty.
         var isEnding = false
-        /// It has sent as much as it may for now; see `hold`.
+        /// The session has sent as much as it may for now; see `hold`.
         var isHeld = false
-        /// Frames that wait and count, which those of audio and video do not.
+        /// Waiting frames that count towards the rate; audio and video frames do not.
         var counted = 0
     }
 
-    /// The lanes that can be served in a class; lanes of less important ones may be guests there.
+    /// The lanes that can be served in a class; lanes of less important classes may be guests there.
     private enum Queue: Int {
         /// Their first frame may go.
         case ready
@@ -113,10 +114,10 @@ package struct LinkScheduler<App: Hashable> {
         var served = FairShare<App>()
         /// Lanes of this class that have frames.
         var waitingLanes = 0
-        /// Since when others have been served instead. What its own last frame takes on the link
-        /// does not count: a frame of 128 KB may take longer than the limit.
+        /// Since when other classes have been served instead. The time that the class's own last
+        /// frame takes on the link does not count: a frame of 128 KB may take longer than the limit.
         var passedOverSince: NIODeadline?
-        /// Sent on account of its age.
+        /// Bytes sent because the class had waited too long.
         var agedBytes = 0
     }
 
@@ -168,7 +169,7 @@ package struct LinkScheduler<App: Hashable> {
         place(lane)
     }
 
-    /// Only a link that was busy once needs them: 1280 lanes are some 60 KB.
+    /// Makes the lanes, which only a link that has been busy needs: 1280 lanes take some 60 KB.
     mutating func makeLanes() {
         lanes = .init(repeating: Lane(), count: 256 * TrafficClass.count)
         sessions = .init(repeating: Session(), count: 256)
@@ -176,7 +177,7 @@ package struct LinkScheduler<App: Hashable> {
 
     // MARK: - Out
 
-    /// The frame that goes next, taken out; nil when nothing waits or when it is larger than `room`.
+    /// Takes out the frame that goes next; nil when none may go, or when it is larger than `room`.
     package mutating func next(at now: NIODeadline, upTo room: Int = .max) -> Entry? {
         guard !isEmpty, let choice = choose(at: now),
             let frame = frames.first(of: lanes[choice.lane].frames)?.frame,
@@ -188,9 +189,9 @@ package struct LinkScheduler<App: Hashable> {
     private struct Choice {
         var number: Int
         var lane: Int
-        /// The lane has the smallest number of bytes of its class.
+        /// The lane's app has been given the fewest bytes of its class.
         var isInTurn: Bool
-        /// Goes because its class has waited too long.
+        /// The lane goes because its class has waited too long.
         var isAged = false
     }
 
@@ -229,7 +230,7 @@ package struct LinkScheduler<App: Hashable> {
         }
     }
 
-    /// A lane whose message has stood still for too long.
+    /// The lane whose begun message has waited longest, if beyond `continuationLimit`.
     private func dueContinuation(of number: Int, at now: NIODeadline) -> Int? {
         var due: Int?
         for lane in classes[number].begun {
@@ -241,7 +242,7 @@ package struct LinkScheduler<App: Hashable> {
         return due
     }
 
-    /// The first key that still holds.
+    /// The first key that is still valid.
     private mutating func first(of queue: Queue, in number: Int) -> LaneHeap.Key? {
         let heap = 2 * number + queue.rawValue
         while var key = heaps[heap].first {
@@ -258,8 +259,8 @@ package struct LinkScheduler<App: Hashable> {
         return nil
     }
 
-    /// Who pays when the lane is served in this class. A guest's session has a lane of its own
-    /// there, which waits for it.
+    /// The account to charge when the lane is served in this class. A guest's session has a lane of
+    /// its own there, which waits for the guest.
     private func account(of lane: Int, in number: Int) -> Int32 {
         lanes[lane - ownClass(of: lane) + number].account
     }
@@ -388,8 +389,8 @@ package struct LinkScheduler<App: Hashable> {
         lanesOfSession(of: lane).contains { hasMessage($0, before: lane) }
     }
 
-    /// What is in the way is served as if it were of this lane's class: an RPC must not have to wait
-    /// until all other apps' bulk data has gone.
+    /// Serves the messages in the way as if they were of this lane's class: an RPC must not have to
+    /// wait until all other apps' bulk data has gone.
     private mutating func promoteMessages(before lane: Int) {
         for other in lanesOfSession(of: lane)
         where lanes[other].place > lanes[lane].place && hasMessage(other, before: lane) {
@@ -409,7 +410,7 @@ package struct LinkScheduler<App: Hashable> {
         return base..<base + TrafficClass.count
     }
 
-    /// Something of the session has gone: lets go on what waited for it, and ends promotions.
+    /// Lets lanes go on that waited for a frame of the session that has gone, and ends promotions.
     mutating func reconsider(_ session: Int) {
         let base = session * TrafficClass.count
         for lane in base..<base + TrafficClass.count

@@ -1,17 +1,17 @@
-// Which sessions have sent all that the head unit stands for now, and when they may go on. Asked by
-// `LinkOutput` for every frame it writes.
+// Which sessions have sent all that the head unit tolerates for now, and when they may go on. `LinkOutput`
+// asks for every frame it writes.
 
 import NIOCore
 import SDLProtocol
 
-/// Counts the frames of each session number, whoever has it: the head unit counts per session, heartbeats
-/// and the frames of messages included (measured with sdl_core 8.2.0), and an app may have several. Pure:
-/// whoever asks says what the time is and what has left.
+/// Counts the frames of each session number, whichever app has it: the head unit counts per session,
+/// including heartbeats and the frames of messages (measured with sdl_core 8.2.0), and an app may have
+/// several sessions. Pure: the caller tells the time and what has left.
 ///
-/// A frame counts from when it is written until a second after it has left, not when it comes: what has
-/// waited for a link that stood still would else go out in one burst, and the head unit end the session
-/// for it (measured with sdl_core 8.2.0: 950 Shows in one write pass, 1003 do not). What the head unit has
-/// taken and not read is out of relayd's hands, as it is out of an app's.
+/// A frame counts from when it is written until a second after it has left, not when it comes in: otherwise
+/// frames that waited for a stalled link would go out in one burst, and the head unit would end the session
+/// for it (measured with sdl_core 8.2.0: 950 Shows in one write are accepted, 1003 are not). Frames that the
+/// head unit has taken but not read are beyond relayd's control, as they are beyond an app's.
 struct SessionPacing {
     /// Frames in any second of a session; 0 for no limit.
     var limit: Int
@@ -28,10 +28,10 @@ struct SessionPacing {
     @inline(__always)
     func isHeld(_ session: UInt8) -> Bool { !held.isEmpty && held.contains(session) }
 
-    /// Whether the session has sent all it may for now. Mutating only so that nothing is copied to answer it.
+    /// Whether the session has sent all it may for now. Mutating only to avoid a copy.
     @inline(__always)
     mutating func isFull(_ session: UInt8, at now: NIODeadline) -> Bool {
-        // What has left is known where held sessions are let go.
+        // Held sessions are let go in `release`, where it is known what has left.
         isHeld(session) || hasReachedLimit(session, at: now)
     }
 
@@ -64,7 +64,7 @@ struct SessionPacing {
         return released
     }
 
-    /// The link is gone; nobody is held back from the next.
+    /// Called when the link is gone; no session is held back on the next one.
     mutating func linkClosed(at now: NIODeadline) {
         held = SessionSet()
         epochs.linkClosed(at: now)
@@ -76,7 +76,7 @@ struct SessionPacing {
         return Self.isOver(limit, count, epochs, at: now)
     }
 
-    /// With copies, which only a session that has reached its limit costs.
+    /// Works on copies, made only for a session that has reached its limit.
     @inline(never)
     private static func isOver(
         _ limit: Int, _ count: EpochCount, _ epochs: LinkEpochs, at now: NIODeadline

@@ -14,7 +14,7 @@ enum TrafficClass: Int, CaseIterable {
 
     static let count = allCases.count
 
-    /// sdl_core counts the frames of a session in a second, those of audio and video excepted.
+    /// sdl_core counts a session's frames per second, except those of audio and video.
     var isCounted: Bool { self != .audio && self != .video }
 
     init(_ service: ServiceType) {

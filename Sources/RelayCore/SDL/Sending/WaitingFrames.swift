@@ -17,7 +17,7 @@ struct WaitingFrames<Entry> {
         var isEmpty: Bool { first < 0 }
     }
 
-    /// Nodes kept when nothing waits: some 80 KB. More was a burst and is given back.
+    /// Nodes kept when nothing waits: some 80 KB. A pool grown beyond that in a burst is freed.
     private static var keptNodes: Int { 1024 }
 
     private var nodes: ContiguousArray<Node> = []
@@ -58,7 +58,8 @@ struct WaitingFrames<Entry> {
         chain.isEmpty ? nil : nodes[Int(chain.first)].entry
     }
 
-    /// Counts frames in the order they came; the larger of two numbers came later.
+    /// The number of the chain's first frame in order of arrival; of two frames, the later has the
+    /// larger number.
     func firstSequence(of chain: Chain) -> UInt64 {
         chain.isEmpty ? .max : nodes[Int(chain.first)].sequence
     }

@@ -3,13 +3,13 @@ import SDLProtocol
 
 /// The goodbye of one session, from the moment its end is decided to the head unit's answer.
 ///
-/// In running order: what the app said last goes out, its half messages are ended, the app is
-/// unregistered if it is to go for good, its turn comes, and EndService is said.
+/// In running order: the app's last frames go out, its half messages are ended, the app is
+/// unregistered if it is to go for good, the session's turn comes, and EndService is sent.
 ///
-/// Pure: `SessionRouter` says the words and tells what came back. The order is what was measured with
-/// sdl_core 8.2.0: it answers what it is told in one go with an end that it has already carried out,
-/// with message ID 0 or in the next app's session, and calls an app that did not wait for the answer
-/// to Unregister unexpectedly disconnected.
+/// Pure: `SessionRouter` sends the frames and reports the answers. The order follows measurements with
+/// sdl_core 8.2.0: it answers requests sent in one go with an end only after it has carried out the
+/// end, with message ID 0 or in the next app's session, and it calls an app that did not wait for the
+/// answer to Unregister unexpectedly disconnected.
 struct Farewell<App: Hashable>: Hashable {
     enum Step: Hashable {
         /// The head unit has ended the session; its app may answer by itself.
@@ -18,42 +18,44 @@ struct Farewell<App: Hashable>: Hashable {
         case draining
         /// Half messages were ended, and the head unit has not answered all of them.
         case endingMessages
-        /// UnregisterAppInterface was said.
+        /// UnregisterAppInterface was sent.
         case unregistering
-        /// The head unit holds a half message that cannot be ended; nobody may have the number
-        /// until it has forgotten it.
+        /// The head unit holds a half message that cannot be ended; no app may have the session number
+        /// until the head unit has forgotten the message.
         case holding
         /// Only EndService is left, which may have to wait for others.
         case waitingTurn
-        /// EndService was said.
+        /// EndService was sent.
         case ending
     }
 
     var step: Step
-    /// Whose session it is, or was.
+    /// The app whose session it is, or was.
     var app: App?
-    /// The app is to be forgotten for good. One that vanished is not: the head unit keeps what it
-    /// needs to resume, as it does after a crash without a relay.
+    /// The head unit is to forget the app for good. Not so for an app that vanished, unless it left an
+    /// encrypted half message: the head unit keeps what the app needs to resume, as it does after a
+    /// crash without a relay.
     var unregisters = false
     /// Nobody waited for the grant. The half messages are those of the app that had the number before.
     var isUnclaimed = false
-    /// EndService waits until all other goodbyes of a stopping relay have come as far.
+    /// EndService waits until all other goodbyes of a stopping relay have come this far.
     var isOfStop = false
     /// The head unit has ended the session by itself, so it may grant the number at once.
     var answersHeadUnit = false
-    /// The app's own EndService, to be said in the place of relayd's, or its answer to that of the
-    /// head unit. sdl_core looks only at the hash of either: each ends whoever has the number then.
+    /// The app's own EndService, to be sent in place of relayd's, or its answer to that of the head
+    /// unit. sdl_core looks only at the hash of either: each ends whichever session has the number
+    /// then.
     var ownEnd: Frame?
     /// EndService has been written to the link.
     var isEndWritten = false
-    /// Half messages were ended whose answers have not come.
+    /// The number of ended half messages whose answers have not come.
     var answersDue = 0
     /// See `Step.holding`.
     var mustHold = false
-    /// When the step is over without an answer; nil until its words have been written.
+    /// When the step is over without an answer; nil until its frames have been written.
     var deadline: NIODeadline?
 
-    /// How long to wait for the answer to what was said in a step.
+    /// How long to wait for the answer to what a step sent.
     static func patience(in step: Step, _ configuration: RelayConfiguration) -> TimeAmount? {
         switch step {
         case .endingMessages: configuration.messageEndTimeout
@@ -63,9 +65,9 @@ struct Farewell<App: Hashable>: Hashable {
         }
     }
 
-    /// Whether the frame is what is said in the present step. The head unit's time to answer begins
-    /// when that has been written, and with nothing else: the answer to a heartbeat overtakes it on a
-    /// busy link, and comes again for as long as the head unit has not heard the end.
+    /// Whether the frame is what the present step sends. The head unit's time to answer begins when
+    /// that frame has been written, and with no other: a heartbeat's answer overtakes it on a busy
+    /// link, and is sent again for as long as the head unit has not heard the end.
     func isSaid(by frame: Frame) -> Bool {
         switch step {
         case .endingMessages: frame.type == .consecutive
@@ -77,11 +79,11 @@ struct Farewell<App: Hashable>: Hashable {
         }
     }
 
-    /// The app has answered the head unit's EndService with the hash: nothing is to be said behind it,
-    /// and nobody answers.
+    /// Whether the app has acknowledged the head unit's EndService. After `ending` has begun, only an
+    /// acknowledgement with the hash counts: nothing is to be sent after it, and nobody replies to it.
     var isAcknowledged: Bool { ownEnd?.isEndServiceACK ?? false }
 
-    /// The others of a stop need not wait for it any more.
+    /// Whether the other goodbyes of a stop need not wait for this one any more.
     var isReadyToEnd: Bool { step == .waitingTurn || step == .ending }
 }
 

@@ -5,10 +5,10 @@ package import SDLProtocol
 /// not, and how relayd ends one in the place of an app that will not. Kept by `SessionRouter`.
 ///
 /// sdl_core keeps an unfinished message for 10 s by connection, session and message ID, whatever its
-/// service, and not even the end of the session drops it: the next app with that session would have
-/// its own frames appended to it (multiframe_builder.cc; measured with sdl_core 8.2.0: wrong files
-/// stored with SUCCESS). Told at the moment of writing, not of receiving, because frames that wait
-/// for a busy link may still be dropped.
+/// service, and not even the end of the session drops it: the frames of the next app with that session
+/// would be appended to it (multiframe_builder.cc; measured with sdl_core 8.2.0: wrong files stored with
+/// SUCCESS). Frames are noted when they are written, not when they are received, because frames that
+/// wait for a busy link may still be dropped.
 package struct HalfMessages {
     /// Messages one session may have under way. Libraries send one at a time on each of the four
     /// services that carry messages; the head unit reserves memory for each.
@@ -23,19 +23,19 @@ package struct HalfMessages {
         /// Bytes and consecutive frames the first frame announced.
         package var announcedBytes: UInt32
         package var announcedFrames: UInt32
-        /// Of them, what the head unit has taken; a frame that does not fit it does not append.
+        /// How many of them the head unit has taken; it does not append a frame that does not fit.
         package var bytes: UInt64 = 0
         package var frames: UInt32 = 0
         /// Sequence number of the latest frame.
         var lastInfo: UInt8 = 0
-        /// When it was last seen on its way to the head unit, or was written: the latest moment at which
-        /// the head unit may have got it, if it is no longer on its way.
+        /// When the latest frame was last seen on its way to the head unit, or was written: the latest
+        /// moment at which the head unit may have got it, if it is no longer on its way.
         var movedAt = NIODeadline.uptimeNanoseconds(0)
-        /// When it was written: the head unit may have got it at once.
+        /// When the latest frame was written: the head unit may have got it at once.
         var writtenAt = NIODeadline.uptimeNanoseconds(0)
-        /// Bytes written to the link up to its end.
+        /// Bytes written to the link up to the end of the latest frame.
         var end: UInt64 = 0
-        /// It was still on its way at a poll.
+        /// The latest frame was still on its way at the latest poll.
         var isOnWay = false
         /// At least one frame of it was a TLS record.
         package var isEncrypted = false
@@ -43,24 +43,24 @@ package struct HalfMessages {
         /// where there is none.
         package var functionID: UInt32?
         package var correlationID: Int32?
-        /// As far as its RPC header tells.
+        /// Whether the message is a request, as far as its RPC header tells.
         var isRequest = true
         var pause = Pause.none
-        /// relayd has said its end, which may still wait for the link.
+        /// relayd has passed the end of the message on, which may still wait for the link.
         var isEnding = false
     }
 
     /// What is known of a pause in which the head unit may have given the message up.
     ///
-    /// sdl_core looks for such messages when it gets a frame, and first appends that: so a message goes
-    /// on if nothing else has come meanwhile, on any session; else it is refused, and the rest thrown
-    /// away.
+    /// sdl_core looks for such messages when it gets a frame, but appends that frame first. So a message
+    /// goes on if nothing else has come meanwhile, on any session; otherwise it is refused, and the rest
+    /// thrown away.
     enum Pause: Hashable, Sendable {
-        /// None that anybody has noticed.
+        /// No pause has been noticed.
         case none
         /// A frame came so late that the head unit may have given the message up.
         case late
-        /// Of a late one: the app has said all of it, and the answer has not come.
+        /// The app has sent all of a late message, and the answer has not come.
         case said
         /// The head unit has refused the message: it holds nothing of it, and owes no answer. The
         /// message is ended all the same, because the answer to another request may look like the
@@ -68,21 +68,21 @@ package struct HalfMessages {
         case refused
     }
 
-    /// What is to be done because of a frame that is about to be written.
+    /// What to do because of a frame that is about to be written.
     package enum Remark: Hashable, Sendable {
-        /// The message has to be ended before: the frame begins another with the same message ID, or
-        /// one more than a session may have.
+        /// The message has to be ended first: the frame begins another with the same message ID, or one
+        /// more than a session may have.
         case endBefore(Half)
-        /// The frame goes on with a message that the head unit may have given up.
+        /// The frame continues a message that the head unit may have given up.
         case late(Half)
     }
 
     private var open: [Half] = []
-    /// Where the latest frame's message is: the frames of one message mostly come in a row.
+    /// The index of the latest frame's message: the frames of one message mostly come in a row.
     private var latest = 0
     /// Bytes that have left for the head unit, of all that were ever written.
     private var left = UInt64.max
-    /// No message expires before this of whose RPC header the head unit lacks a part.
+    /// No message whose RPC header the head unit has only in part expires before this.
     private(set) var expiry = NIODeadline.distantFuture
 
     package init() {}
@@ -91,13 +91,13 @@ package struct HalfMessages {
 
     package func count(of session: UInt8) -> Int { open.count { $0.session == session } }
 
-    /// What is unfinished of a session, the oldest first. What ends one takes it out when it is written:
-    /// until then the end may still be dropped with all that waits of the session.
+    /// The unfinished messages of a session, oldest first. A message is taken out when its end is
+    /// written: until then the end may still be dropped with everything of the session that waits.
     package func unfinished(of session: UInt8) -> [Half] {
         open.isEmpty ? [] : open.filter { $0.session == session }
     }
 
-    /// The head unit has answered a message that it has given up, if the frame is such an answer.
+    /// Notes the head unit's answer to a message that it may have given up, if the frame is such an answer.
     ///
     /// - Returns: The message as it was before.
     mutating func noteRefusal(_ frame: Frame, at now: NIODeadline) -> Half? {
@@ -118,37 +118,39 @@ package struct HalfMessages {
         return half
     }
 
-    /// The head unit may answer a message before it has got all of it, or has not answered a late one.
+    /// Whether the head unit may answer a message of the session before it has got all of it, or has not
+    /// answered a late one.
     func awaitsAnswer(_ session: UInt8) -> Bool {
         open.contains { $0.session == session && $0.isAnswered }
     }
 
-    /// relayd says the end of the message.
+    /// Notes that relayd sends the end of the message.
     mutating func noteEnding(_ half: Half) {
         guard let index = index(of: half.session, half.messageID) else { return }
         open[index].isEnding = true
     }
 
-    /// relayd's own end of a message is about to be written.
+    /// Notes that relayd's own end of a message is about to be written.
     ///
     /// - Returns: The message, taken out; nil when it has been ended before.
     mutating func takeEnded(by frame: Frame) -> Half? {
         index(of: frame).map { open.remove(at: $0) }
     }
 
-    /// What of a session the app has said too late. Nothing needs to end it; its answer is still due.
+    /// Takes out the session's messages that the app has finished too late. Nothing needs to end them;
+    /// their answers are still due.
     mutating func takeSaid(of session: UInt8) -> [Half] {
         let said = unfinished(of: session).filter { $0.pause == .said }
         if !said.isEmpty { open.removeAll { $0.session == session && $0.pause == .said } }
         return said
     }
 
-    /// Nothing ends a message of TLS records.
+    /// Forgets the session's messages of TLS records, which nothing ends.
     mutating func removeEncrypted(of session: UInt8) {
         open.removeAll { $0.session == session && $0.isEncrypted }
     }
 
-    /// The link is gone, and with it what the head unit held.
+    /// Forgets all messages: the link is gone, and with it what the head unit held.
     package mutating func removeAll() {
         open = []
         left = .max
@@ -158,7 +160,7 @@ package struct HalfMessages {
 
     /// Notes a first or consecutive frame of an app that is about to be written.
     ///
-    /// - Parameter end: Bytes written to the link, with this frame.
+    /// - Parameter end: Bytes written to the link, including this frame.
     /// - Returns: What has to be done because of it.
     package mutating func willWrite(
         _ frame: Frame, upTo end: UInt64 = 0, at now: NIODeadline
@@ -172,7 +174,8 @@ package struct HalfMessages {
 
     // MARK: - On a link that does not take all at once
 
-    /// The head unit counts from the moment it gets a frame: what is on its way is not older than now.
+    /// Updates the age of the messages. The head unit counts from the moment it gets a frame, so one
+    /// still on its way counts from now.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
     mutating func polled(left bytes: UInt64, at now: NIODeadline) {
@@ -184,7 +187,7 @@ package struct HalfMessages {
         }
     }
 
-    /// Nobody polls any more.
+    /// Treats all frames as having left, because nobody polls any more.
     mutating func allLeft() {
         left = .max
         for index in open.indices { open[index].isOnWay = false }
@@ -192,19 +195,19 @@ package struct HalfMessages {
 
     // MARK: - The head unit's patience
 
-    /// The head unit's own end of a message whose next frame does not come (sdl_core:
+    /// After this the head unit gives up a message whose next frame does not come (sdl_core:
     /// ExpectedConsecutiveFramesTimeout). It answers the app then, or when the next frame comes.
     static let lifetime = TimeAmount.seconds(10)
 
-    /// How long it may keep one that ends inside its RPC header, measured from here: what it makes of
-    /// that, it reads from its uninitialised heap, and answers an earlier request, whosever that was.
-    /// A second less, because a frame is not written and read in the same moment.
+    /// How long the head unit may keep a message that ends inside its RPC header, measured from here: it
+    /// reads the rest from its uninitialised heap, and answers an earlier request, whichever app's that
+    /// was. A second less, because a frame is not written and read at the same moment.
     static let headlessLifetime = lifetime - .seconds(1)
 
-    /// A message that the head unit would give up because of this frame, and of which nobody can tell
-    /// how it would answer, taken out. What is on its way itself arrives right before the frame.
+    /// Takes out a message that the head unit would give up because of this frame, with an answer that
+    /// nobody can foresee. A message that is still on its way itself arrives right before the frame.
     ///
-    /// - Parameter now: When the frame will be there.
+    /// - Parameter now: When the frame will arrive.
     mutating func takeExpiring(before frame: Frame, at now: NIODeadline) -> Half? {
         let index = open.firstIndex {
             $0.isHeadless && $0.movedAt + Self.headlessLifetime <= now && $0.end <= left
@@ -216,7 +219,7 @@ package struct HalfMessages {
         return nil
     }
 
-    /// The oldest message of the sessions, taken out, when they would announce more than the limit
+    /// Takes out the oldest message of the sessions when these would announce more than the limit
     /// together with the message that the frame begins.
     mutating func takeExceeding(before frame: Frame, in sessions: [UInt8], limit: Int) -> Half? {
         guard let announced = Announcement(frame) else { return nil }
@@ -229,10 +232,11 @@ package struct HalfMessages {
         return open.remove(at: oldest)
     }
 
-    /// However old the former one is: sdl_core looks for those that it gives up behind the frame, and
-    /// refuses a first frame while it holds another message with the ID.
+    /// Begins a message. One with the same ID has to be ended first, however old it is: sdl_core looks
+    /// for messages to give up only after the frame, and refuses a first frame while it holds another
+    /// message with the ID.
     ///
-    /// - Returns: The message that has to be ended before.
+    /// - Returns: The message that has to be ended first.
     private mutating func begin(_ frame: Frame, upTo end: UInt64, at now: NIODeadline) -> Half? {
         let session = frame.sessionID
         var displaced: Half?
@@ -322,7 +326,7 @@ extension HalfMessages.Half {
     /// The function of the request that ends a message: no specification knows it, so the head unit
     /// does nothing but refuse it.
     package static let endingFunctionID: UInt32 = 0xFFFF
-    /// An RPC header and one byte: shorter, and sdl_core reads its uninitialised heap.
+    /// An RPC header and one byte: with less, sdl_core reads its uninitialised heap.
     private static let endingBytes = RPCHeader.bytes + 1
 
     /// Whether the head unit may answer the end: it answers messages that are requests, each once.
@@ -331,22 +335,23 @@ extension HalfMessages.Half {
     }
 
     /// Whether its answer can be told from others. A v1 message has no binary header, and nobody has
-    /// measured what a head unit makes of its end: so the session is kept for as long as an answer may
-    /// take, and all that comes in it meanwhile is swallowed.
+    /// measured how a head unit treats its end. So the session is kept for as long as an answer may
+    /// take, and everything that comes in it meanwhile is swallowed.
     package var isAnswered: Bool { isAwaited && version > 1 }
 
-    /// The head unit lacks a part of the RPC header, by which its answer is told.
+    /// Whether the head unit lacks part of the RPC header, by which its answer is recognised.
     fileprivate var isHeadless: Bool { isAnswered && bytes < UInt64(RPCHeader.bytes) }
 
     fileprivate func goesOn(with frame: Frame) -> Bool {
         frame.type == .consecutive && frame.sessionID == session && frame.messageID == messageID
     }
 
-    /// Whether the head unit's own refusal of it can be told from others.
+    /// Whether the head unit's own refusal of the message can be told from others.
     fileprivate var isToldByAnswer: Bool { isAnswered && correlationID != nil }
 
-    /// Of a message that the head unit may have given up. It gets a frame no sooner than that is
-    /// written: so an answer to a younger one is another's, with the same correlation ID.
+    /// Whether the header answers this message, which the head unit may have given up. It gets a frame
+    /// no sooner than the frame is written, so what seems to answer a younger message answers another
+    /// one with the same correlation ID.
     fileprivate func isSettled(by header: RPCHeader, at now: NIODeadline) -> Bool {
         isToldByAnswer && header.correlationID == correlationID
             && header.functionID == functionID
@@ -359,7 +364,7 @@ extension HalfMessages.Half {
     /// It must not fill the message exactly, or the head unit would take it for the whole one and
     /// store what it holds. Measured with sdl_core 8.2.0: one more byte than fits is not appended.
     ///
-    /// - Parameter correlationID: What the head unit's answer will have, unless the message has
+    /// - Parameter correlationID: The ID that the head unit's answer will have, unless the message has
     ///   already told its own.
     package func ending(correlationID: Int32) -> Frame {
         var payload = ByteBuffer()

@@ -4,24 +4,24 @@
 import NIOCore
 import SDLProtocol
 
-/// Names a request that the router sent for somebody, and its answer.
+/// Identifies a request that the router sent for somebody, and its answer.
 package struct OwnRequestID: Hashable, Sendable {
     package let rawValue: UInt64
 }
 
-/// Requests that relayd sent in the place of an app and whose answers have not come, by session.
+/// Requests that relayd sent in place of an app and whose answers have not come, by session.
 ///
-/// The answer names its request by correlation ID alone, and the numbers of sessions are granted
-/// anew at once: real head units answered a minute late.
+/// An answer names its request by correlation ID alone, and session numbers are granted again at once: real
+/// head units have answered a minute late.
 struct OwnRequests {
     enum Kind: Hashable {
-        /// The end of a half message; what the message was, if it is known. One that its app said too
-        /// late, but to its end, may succeed.
+        /// The end of a half message, with the message's function if it is known. A message that its app sent
+        /// too late, but to its end, may succeed.
         case messageEnd(functionID: UInt32?, maySucceed: Bool = false)
         case unregister
-        /// Sent for somebody who is told the answer.
+        /// A request sent for somebody who is told the answer.
         case asked(OwnRequestID, functionID: UInt32)
-        /// The same, of which nobody waits for the answer any more.
+        /// The same, when nobody waits for the answer any more.
         case late(functionID: UInt32)
     }
 
@@ -29,38 +29,38 @@ struct OwnRequests {
         var session: UInt8
         var kind: Kind
         var correlationID: Int32
-        /// After this an answer is somebody else's. Nil for ever, where the correlation ID is relayd's
-        /// own.
+        /// After this an answer belongs to another request. Nil for no limit, where the correlation ID is
+        /// relayd's own.
         var expectedUntil: NIODeadline?
-        /// When whoever asked is told that there is no answer.
+        /// When the caller is told that there is no answer.
         var deadline: NIODeadline?
     }
 
-    /// How long an answer is expected whose correlation ID is the app's: the next one may use it as
-    /// well, and libraries give UnregisterAppInterface the same one every time. Refusals of ended half
-    /// messages were measured with sdl_core 8.2.0: 61 ms at most, on a link in no hurry; a slow link
-    /// holds the frame for longer than that.
+    /// How long an answer is expected whose correlation ID is the app's: the next app may use the same ID, and
+    /// libraries give UnregisterAppInterface the same one every time. Refusals of ended half messages took
+    /// 61 ms at most on an unhurried link (measured with sdl_core 8.2.0); a slow link holds the frame for longer
+    /// than that.
     ///
-    /// No option: nobody waits for this time to pass. It only has to be longer than any link takes,
-    /// and shorter than an app needs to come to the same correlation ID again.
+    /// Not configurable: nobody waits for this time to pass. It only has to be longer than any link takes, and
+    /// shorter than an app takes to reach the same correlation ID again.
     static let patience = TimeAmount.seconds(30)
 
-    /// Unanswered requests remembered of a session; the oldest is forgotten first.
+    /// Unanswered requests remembered per session; the oldest is forgotten first.
     static let limitPerSession = 16
 
-    /// Correlation IDs of requests that are asked for somebody. Libraries count from 1, and use some
-    /// below 65,536 for their first and last request.
+    /// Correlation IDs of requests sent for somebody. Libraries count from 1, and use some below 65,536 for
+    /// their first and last request.
     static let correlationIDs: ClosedRange<Int32> = 0x7F00_0000...Int32.max
-    /// Message IDs of these requests: no library counts as far, so that none of them continues, or is
+    /// Message IDs of these requests: no library counts that far, so that none of them continues, or is
     /// continued by, a message of the app.
     static let messageIDs: ClosedRange<UInt32> = 0xFF00_0000...UInt32.max
 
     private var requests: [Request] = []
     private var lastID: UInt64 = 0
 
-    /// Correlation IDs that were answered to relayd, the latest last: a head unit may answer twice.
+    /// Correlation IDs for which relayd has had an answer, the latest last: a head unit may answer twice.
     private var spent: [(session: UInt8, correlationID: Int32)] = []
-    /// Of all sessions.
+    /// For all sessions together.
     private static let spentLimit = 256
 
     private var lastCorrelation: UInt64 = 0
@@ -111,27 +111,27 @@ struct OwnRequests {
         return request
     }
 
-    /// Whether the frame of an app may be a request with one of relayd's correlation IDs; asked of every frame,
-    /// and wrong for hardly any. In frames with other headers the byte is something else.
+    /// Whether an app's frame may be a request with one of relayd's correlation IDs; checked for every frame,
+    /// and rarely wrong. In frames with other headers the byte means something else.
     @inline(__always)
     static func mayBeMeant(by frame: Frame) -> Bool {
         let wire = frame.wire
         return wire.getInteger(at: wire.readerIndex + 16, as: UInt8.self) == 0x7F
     }
 
-    /// Whether it is one, or the start of one whose first frame came before.
+    /// Whether the frame is such a request, or the start of one whose first frame came before.
     static func isMeant(by frame: Frame) -> Bool {
         guard mayBeMeant(by: frame), frame.service.carriesRPC, !frame.isEncrypted,
             frame.version > 1,
             frame.type == .single || frame.type == .consecutive && frame.info <= 1,
             let header = RPCHeader(frame.payload)
         else { return false }
-        // The rest of a file may look like a header, but hardly so much.
+        // The rest of a file may look like a header, but is unlikely to match all of this.
         return header.type == .request && correlationIDs.contains(header.correlationID)
             && header.jsonBytes <= frame.payloadBytes
     }
 
-    /// A new request of relayd's own, with the correlation ID that it goes by on the link.
+    /// Adds a request of relayd's own. Returns its ID and the correlation ID that it has on the link.
     mutating func ask(
         functionID: UInt32, in session: UInt8, besides app: AppRequests,
         until deadline: NIODeadline? = nil
@@ -145,18 +145,18 @@ struct OwnRequests {
         return (id, correlationID)
     }
 
-    /// When the first request is given up that somebody waits for.
+    /// When the first of the requests that somebody waits for is given up.
     var nextDeadline: NIODeadline? {
         requests.isEmpty ? nil : requests.compactMap(\.deadline).min()
     }
 
-    /// Gives up what has not been answered in its time. The answer may still come, and reaches nobody.
+    /// Gives up requests that have not been answered in time. Their answers may still come, and reach nobody.
     mutating func takeOverdue(at now: NIODeadline) -> [OwnRequestID] {
         guard !requests.isEmpty else { return [] }
         return giveUp { $0.deadline.map { $0 <= now } ?? false }
     }
 
-    /// Nobody waits for this one any more. The answer may still come, and reaches nobody.
+    /// Gives up a request that nobody waits for any more. Its answer may still come, and reaches nobody.
     mutating func giveUp(_ id: OwnRequestID) {
         _ = giveUp { $0.asked == id }
     }
@@ -176,7 +176,7 @@ struct OwnRequests {
         return given
     }
 
-    /// No more late answers are expected than requests may be asked.
+    /// Forgets the oldest late answers: no more are expected than requests may be asked.
     private mutating func forgetOldest(_ session: UInt8) {
         let isLate: (Request) -> Bool = { $0.session == session && $0.isLate }
         while requests.count(where: isLate) > Self.limitPerSession,
@@ -186,13 +186,12 @@ struct OwnRequests {
         }
     }
 
-    /// The link is gone. IDs are not given again.
+    /// Forgets all requests of a link that is gone. IDs are not reused.
     mutating func forgetAll() { (requests, spent) = ([], []) }
 
-    /// Gives up what was asked in a session, or with nil in all: nobody waits for it any more.
+    /// Gives up the requests of a session, or with nil of all: nobody waits for their answers any more.
     ///
-    /// - Parameter deadline: Until then an answer may come all the same, in the next session with the
-    ///   number.
+    /// - Parameter deadline: Until when an answer may come all the same, in the next session with the number.
     mutating func takeAsked(in session: UInt8?, lateUntil deadline: NIODeadline) -> [OwnRequestID] {
         spent.removeAll { session == nil || $0.session == session }
         guard !requests.isEmpty else { return [] }
@@ -203,7 +202,7 @@ struct OwnRequests {
         return giveUp(until: deadline) { session == nil || $0.session == session }
     }
 
-    /// Requests asked for somebody in this session that have no answer yet.
+    /// The number of requests sent for somebody in this session that have no answer yet.
     func asked(in session: UInt8) -> Int {
         requests.count { $0.session == session && $0.asked != nil }
     }
@@ -211,7 +210,7 @@ struct OwnRequests {
     func owes(_ session: UInt8) -> Bool { requests.contains { $0.session == session } }
 
     mutating func add(_ request: Request) {
-        // What is asked for somebody has a limit of its own; nobody may be left without an answer.
+        // Requests sent for somebody have a limit of their own; nobody may be left without an answer.
         let isOfGoodbye: (Request) -> Bool = {
             $0.session == request.session && $0.asked == nil && !$0.isLate
         }
@@ -223,15 +222,14 @@ struct OwnRequests {
         requests.append(request)
     }
 
-    /// The head unit has acknowledged the end of the session, so it has got all that was said before.
+    /// Notes that the head unit has acknowledged the end of the session, so it has got everything sent before.
     ///
-    /// The refusals of ended half messages may still come: sdl_core handles control frames apart from
-    /// messages, and an acknowledgement overtakes refusals on a slow link or a busy head unit. They
-    /// are not expected for longer than other late words. Until then a failure with the same
-    /// correlation ID and function is taken for the refusal. sdl_core refuses a message once, when it
-    /// is ended or when it gives it up by itself, which `HalfMessages` notices, and in order: so the
-    /// failure of the next app's own request comes second and reaches it. So it is with the answer to
-    /// an app's own Unregister.
+    /// The refusals of ended half messages may still come: sdl_core handles control frames apart from messages,
+    /// and an acknowledgement overtakes refusals on a slow link or a busy head unit. They are expected no
+    /// longer than other late words. Until then a failure with the same correlation ID and function is taken
+    /// for the refusal. sdl_core refuses a message once, when it is ended or when it gives it up by itself,
+    /// which `HalfMessages` notices, and in order: so the failure of the next app's own request comes second
+    /// and reaches that app. The same holds for the answer to an app's own Unregister.
     mutating func sessionEnded(_ session: UInt8, lateWordsUntil deadline: NIODeadline) {
         for index in requests.indices
         where requests[index].session == session {
@@ -239,7 +237,7 @@ struct OwnRequests {
         }
     }
 
-    /// The request that this frame answers, taken out.
+    /// Takes out the request that this frame answers.
     mutating func answered(by frame: Frame, at now: NIODeadline) -> Request? {
         requests.removeAll { $0.expectedUntil.map { $0 <= now } ?? false }
         guard frame.type == .single, !frame.isEncrypted else { return nil }
@@ -249,8 +247,8 @@ struct OwnRequests {
         return index.map { spend(requests.remove(at: $0)) }
     }
 
-    /// The request of somebody that an answer in several frames, of which this is the header, answers; taken
-    /// out. The goodbye's own have short answers.
+    /// Takes out the request, sent for somebody, that a multi-frame answer with this header answers. The
+    /// goodbye's own requests have short answers.
     mutating func answered(
         by header: RPCHeader, in session: UInt8, at now: NIODeadline
     ) -> Request? {
@@ -295,7 +293,7 @@ extension OwnRequests.Request {
         case .asked(_, let functionID), .late(let functionID):
             return header.functionID == functionID || function == .genericResponse
         case .messageEnd(let functionID, let maySucceed):
-            // What was ended never succeeds; a success is the answer to another's request.
+            // An ended message never succeeds; a success is the answer to another request.
             guard maySucceed || !frame.tellsSuccess else { return false }
             return header.functionID == HalfMessages.Half.endingFunctionID
                 || function == .genericResponse || header.functionID == functionID
@@ -304,12 +302,12 @@ extension OwnRequests.Request {
 }
 
 extension Frame {
-    /// Of a response: its JSON says that the request has succeeded.
+    /// Whether the JSON of a response says that the request has succeeded.
     var tellsSuccess: Bool {
         String(buffer: payload).filter { !$0.isWhitespace }.contains(#""success":true"#)
     }
 
-    /// The head unit's response to UnregisterAppInterface with this correlation ID.
+    /// Whether this is the head unit's response to UnregisterAppInterface with this correlation ID.
     func answersUnregister(_ correlationID: Int32) -> Bool {
         guard type == .single, version > 1, !isEncrypted, let header = RPCHeader(payload) else {
             return false

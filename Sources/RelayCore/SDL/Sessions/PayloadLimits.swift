@@ -1,15 +1,16 @@
 import SDLProtocol
 
-/// Payload bytes of the largest frame that the head unit takes of each service of a session.
+/// The payload bytes of the largest frame that the head unit takes, for each service of a session.
 ///
-/// A head unit names an mtu when it starts a service, and sdl_core counts per service: it takes an RPC
-/// frame as malformed that would be right for video (SDL protocol spec, "StartServiceACK", mtu).
+/// A head unit names an mtu when it starts a service, and sdl_core applies it per service: it treats
+/// an RPC frame as malformed whose size would be right for video (SDL protocol spec,
+/// "StartServiceACK", mtu).
 struct PayloadLimits {
     private var audio: UInt32?
     private var video: UInt32?
-    /// Of the RPC service, and of all that have none of their own.
+    /// The limit of the RPC service, and of all services without one of their own.
     private var session = UInt32.max
-    /// The smallest of them: what is no larger need not be looked at.
+    /// The smallest of the limits: a frame that is no larger need not be examined.
     private(set) var smallest = UInt32.max
 
     subscript(service: ServiceType) -> UInt32 {

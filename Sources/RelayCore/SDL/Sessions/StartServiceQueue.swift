@@ -3,13 +3,13 @@ import SDLProtocol
 
 /// StartServices of session 0 in order of arrival, at most one of them on the link.
 ///
-/// An answer names nobody, so it belongs to the request sent longest ago. When one is given up, its
-/// answer may still come, and must not be taken for the answer to another. But one grant is as good
-/// as another for a request that asks for the same: who waits gets it, and the grant that comes too
-/// many is ended. Apps whose requests for v5 differ lose up to `lateAnswerLimit` grants to requests
-/// that were given up in the last `lateAnswerTimeout`: three with a `startServiceTimeout` of 20 s.
-/// Where it is in doubt whether another answer is due, only a grant of v5 is taken for it, and only
-/// when the one that waits has asked for v4: a head unit that always grants v5 loses it that one.
+/// An answer does not name its request, so it belongs to the request sent longest ago. The answer to a request that
+/// was given up may still come, and must not be taken for the answer to another. But one grant is as good as
+/// another for a request that asks for the same: the waiting request gets it, and the surplus grant is ended. Apps
+/// whose requests for v5 differ lose up to `lateAnswerLimit` grants to requests that were given up in the last
+/// `lateAnswerTimeout`: three with a `startServiceTimeout` of 20 s. Where it is in doubt whether another answer is
+/// due, only a grant of v5 is taken for it, and only when the waiting request has asked for v4: with a head unit
+/// that always grants v5, that request loses its grant.
 struct StartServiceQueue<App: Hashable> {
     struct Request {
         var app: App
@@ -33,15 +33,15 @@ struct StartServiceQueue<App: Hashable> {
     private struct GivenUp {
         var frame: Frame
         var expectedUntil: NIODeadline
-        /// An answer came while it was on the link, and was taken for that of another: one of the two
-        /// is still due, or none if the other's was lost.
+        /// An answer came while it was on the link, and was taken for that to another request: one of the two
+        /// answers is still due, or none if the other's was lost.
         var isDoubtful = false
     }
 
     /// How long an answer is expected after its request was given up. The latest that real head
     /// units gave came after 14 s; a head unit that was off never answers.
     static var lateAnswerTimeout: TimeAmount { .seconds(60) }
-    /// Late answers expected at once; of more the oldest is not expected any more.
+    /// Late answers expected at once; beyond that, the oldest is no longer expected.
     static var lateAnswerLimit: Int { 8 }
 
     private var waitingRequests: [Request] = []
@@ -61,15 +61,15 @@ struct StartServiceQueue<App: Hashable> {
     }
 
     mutating func append(_ frame: Frame, of app: App, holdUntil: NIODeadline) {
-        // It may wait for long, and must not keep the read alive that it came with.
+        // The frame may wait for long, and must not keep alive the read that it came with.
         waitingRequests.append(Request(app: app, frame: frame.keptCheaply, holdUntil: holdUntil))
     }
 
-    /// What has not been sent by now has to wait.
+    /// Marks the requests that have not been sent by now, and so have to wait.
     ///
-    /// - Returns: Whether there is any.
+    /// - Returns: Whether there are any.
     mutating func noteWaiting() -> Bool {
-        // One that is repeated has been seen to be sent on a link before, or is marked already.
+        // A repeated request has been seen to be sent on an earlier link, or is marked already.
         for index in waitingRequests.indices where !waitingRequests[index].isRepeat {
             waitingRequests[index].hasWaited = true
         }
@@ -81,7 +81,7 @@ struct StartServiceQueue<App: Hashable> {
         if sent?.app == app { sent?.app = nil }
     }
 
-    /// The request on the link is asked again when the next link comes, before those that waited for their turn.
+    /// Queues the request on the link again for the next link, before those that waited for their turn.
     mutating func linkClosed(holdUntil: NIODeadline) {
         if let unanswered = sent.take(), let app = unanswered.app {
             waitingRequests.insert(
@@ -104,7 +104,7 @@ struct StartServiceQueue<App: Hashable> {
         return next
     }
 
-    /// Whose answer has come: `app` is nil when nobody waits for it any more, `isDue` is false when
+    /// Tells whose answer has come: `app` is nil when nobody waits for the answer any more, `isDue` is false when
     /// none was expected at all.
     mutating func takeAnswer(
         _ answer: Frame, at now: NIODeadline
@@ -113,7 +113,7 @@ struct StartServiceQueue<App: Hashable> {
         if takeDoubtful(answer) { return (nil, false) }
         if let late = lateRequest(of: answer) {
             let request = givenUp.remove(at: late).frame
-            // One that can only be the late request's is not taken from the one on the link.
+            // An answer that can only be the late request's is not taken from the request on the link.
             if let sent, answer.fits(request), !answer.fits(sent.frame) { return (nil, true) }
             hasTakenLateAnswer = true
             return (nil, true)
@@ -122,9 +122,9 @@ struct StartServiceQueue<App: Hashable> {
         return (answered.app, true)
     }
 
-    /// The request given up that this is the answer to; nil when the one on the link gets it.
+    /// The index of the given-up request that this answers; nil when the request on the link gets the answer.
     private func lateRequest(of answer: Frame) -> Int? {
-        // By default it is the oldest one's.
+        // By default the answer is the oldest request's.
         let fitting = givenUp.firstIndex { !$0.isDoubtful && answer.fits($0.frame) }
         guard let late = fitting ?? givenUp.firstIndex(where: { !$0.isDoubtful }) else {
             return nil
@@ -140,7 +140,7 @@ struct StartServiceQueue<App: Hashable> {
         return sent.frame.asksForSame(as: givenUp[late].frame) ? nil : late
     }
 
-    /// Takes the answer if it is that to a request of which it was in doubt that one is due.
+    /// Takes the answer if it belongs to a request for which it was in doubt whether one is due.
     private mutating func takeDoubtful(_ answer: Frame) -> Bool {
         guard answer.controlType == .startServiceACK, answer.version >= 5,
             let sent, !answer.fits(sent.frame),
@@ -151,7 +151,7 @@ struct StartServiceQueue<App: Hashable> {
         return true
     }
 
-    /// The request whose answer did not come in time.
+    /// Gives up the request whose answer did not come in time.
     mutating func giveUpAnswer(at now: NIODeadline) -> (app: App?, frame: Frame)? {
         guard let late = sent, late.answerUntil <= now else { return nil }
         sent = nil
@@ -165,7 +165,7 @@ struct StartServiceQueue<App: Hashable> {
         return (late.app, late.frame)
     }
 
-    /// The requests that no head unit came for.
+    /// Gives up the requests that no head unit came for.
     mutating func giveUpHeld(at now: NIODeadline) -> [Request] {
         let late = waitingRequests.filter { $0.holdUntil <= now }
         waitingRequests.removeAll { $0.holdUntil <= now }
@@ -174,12 +174,11 @@ struct StartServiceQueue<App: Hashable> {
 }
 
 extension Frame {
-    /// Of a StartService: the head unit is to speak v5 if it can (SDL protocol spec, "Version
-    /// negotiation").
+    /// Whether a StartService asks the head unit to speak v5 if it can (SDL protocol spec, "Version negotiation").
     fileprivate var asksForVersion5: Bool { version >= 5 || payloadBytes > 0 }
 
-    /// Whether this can be the answer to a StartService, as far as its version tells: a grant of v5
-    /// is for who asked for it, and who asked for it gets one of v5 unless the head unit is old.
+    /// Whether this can be the answer to a StartService, as far as its version tells: a grant of v5 is for a
+    /// request that asked for v5, and such a request gets one of v5 unless the head unit is old.
     fileprivate func fits(_ request: Frame) -> Bool {
         controlType != .startServiceACK || request.asksForVersion5 == (version >= 5)
     }

@@ -1,13 +1,13 @@
 import SDLProtocol
 
-/// The hash ID of an EndService, where it is not the one that its session was granted with. Head units may refuse to end
+/// The hash ID of an EndService, where it is not the one its session was granted with. Head units may refuse to end
 /// the session.
 package struct WrongHash: Hashable, Sendable {
     package enum Sent: Hashable, Sendable {
         /// No hash ID, or 0.
         case nothing
         case hash(UInt32)
-        /// Something of another type than the specification's int32; its name there.
+        /// A value of another type than the specification's int32; the name of that type.
         case type(String)
     }
 
@@ -19,7 +19,7 @@ package struct WrongHash: Hashable, Sendable {
         (self.sent, self.expected) = (sent, expected)
     }
 
-    /// Nil when it is right.
+    /// Nil when the hash is right.
     init?(_ end: Frame, expected: UInt32) {
         let payload = ControlPayload(end)
         let hash = payload.hashID ?? 0

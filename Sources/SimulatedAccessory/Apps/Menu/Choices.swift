@@ -8,12 +8,12 @@ struct Choices: Hashable, Sendable {
         var hasVoice: Bool
     }
 
-    /// Of one app: far more than any shows.
+    /// The most sets of one app: far more than any shows.
     static let maximumSets = 1000
 
     private var sets: [Int64: ChoiceSet] = [:]
 
-    /// The choice at the top of a list of sets; nil when there is none.
+    /// The first choice in a list of sets; nil when there is none.
     func first(of ids: [Int64]) -> Int64? { ids.lazy.compactMap { sets[$0]?.ids.first }.first }
 
     mutating func create(_ request: Request) throws(Refusal) {
@@ -42,7 +42,7 @@ struct Choices: Hashable, Sendable {
         sets[id] = ChoiceSet(ids: ids, hasVoice: voices > 0)
     }
 
-    /// - Parameter shown: The sets on the screen, which stay.
+    /// - Parameter shown: The sets on the screen, which cannot be deleted.
     mutating func delete(_ request: Request, shown: [Int64]) throws(Refusal) {
         let id = request["interactionChoiceSetID"]?.integer ?? 0
         guard sets[id] != nil else { throw Refusal(.invalidID, "there is no choice set \(id)") }
@@ -79,6 +79,6 @@ struct Choices: Hashable, Sendable {
 }
 
 extension JSON {
-    /// Voice commands are told apart without regard to case.
+    /// Voice commands are compared without regard to case.
     fileprivate var voiceWord: String? { string?.lowercased() }
 }

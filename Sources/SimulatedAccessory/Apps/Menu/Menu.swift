@@ -14,7 +14,7 @@ struct Menu: Hashable, Sendable {
         var name: Int
     }
 
-    /// Of one app, of each: far more than any shows.
+    /// The most entries of one app, of each kind: far more than any shows.
     static let maximumEntries = 1000
 
     private var commands: [Int64: Command] = [:]
@@ -52,7 +52,7 @@ struct Menu: Hashable, Sendable {
 
     // MARK: Submenus
 
-    /// - Parameter version: Of the session. From RPC 7.1 on, names need not differ.
+    /// - Parameter version: That of the session. From RPC 7.1 on, names need not differ.
     mutating func addSubMenu(_ request: Request, version: SDLVersion) throws(Refusal) {
         let id = request["menuID"]?.integer ?? 0
         guard subMenus[id] == nil else { throw Refusal(.invalidID, "submenu \(id) already exists") }
@@ -69,7 +69,7 @@ struct Menu: Hashable, Sendable {
         subMenus[id] = SubMenu(parent: parent, name: name)
     }
 
-    /// Whatever is in it goes too.
+    /// Also deletes everything in the submenu.
     mutating func deleteSubMenu(_ request: Request) throws(Refusal) {
         let id = request["menuID"]?.integer ?? 0
         guard subMenus[id] != nil else { throw Refusal(.invalidID, "there is no submenu \(id)") }

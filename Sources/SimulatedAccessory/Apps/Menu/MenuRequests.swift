@@ -9,7 +9,7 @@ extension SimulatedAccessory {
             try change(&app, request)
             if !configuration.isLenient { try RequestRules.checkTexts(of: request) }
         } catch {
-            // A lenient head unit has every ID and every name, but not room without end.
+            // A lenient head unit accepts every ID and every name, but its room is limited.
             guard configuration.isLenient, error.result != .outOfMemory else {
                 respond(to: request, error.result, info: error.info)
                 return
@@ -34,7 +34,7 @@ extension SimulatedAccessory {
             try app.choices.delete(request, shown: shownChoiceSets(of: request.sessionID))
         case .subscribeButton:
             let name = request["buttonName"]?.string ?? ""
-            // A lenient head unit takes any name, and keeps none that is not a button's.
+            // A lenient head unit accepts any name, but keeps only those of its buttons.
             guard Capabilities.buttonNames.contains(name) else { return }
             guard app.buttons.insert(name).inserted else {
                 throw Refusal(.ignored, "the app is already subscribed to \(name)")

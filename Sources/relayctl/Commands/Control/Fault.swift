@@ -3,7 +3,7 @@ import ControlAPI
 import MessageFilters
 import RelayCore
 
-/// `relayctl fault`: rules by which relayd spoils what passes.
+/// `relayctl fault`: rules by which relayd disturbs the traffic.
 struct FaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fault",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl server`: let apps connect, or send them away.
+/// `relayctl server`: let apps connect, or disconnect them.
 struct ServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "server",
@@ -19,7 +19,7 @@ struct ServerCommand: AsyncParsableCommand {
                 refused: "another program has the port, or you may not"))
             """)
 
-    /// What the server is to be.
+    /// The state to set.
     enum Wanted: String, CaseIterable, ExpressibleByArgument {
         case on, off
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl advice`: what is probably wrong, with apps that left and with the head unit as well.
+/// `relayctl advice`: what is probably wrong, including apps that left and the head unit.
 struct AdviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "advice",

@@ -3,7 +3,7 @@ import ArgumentParser
 import ControlAPI
 import Glibc
 
-/// `relayctl bugreport`: one file with everything that somebody needs who has to help from elsewhere.
+/// `relayctl bugreport`: one file with everything that is needed to help from elsewhere.
 struct BugReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bugreport",
@@ -52,22 +52,22 @@ struct BugReportCommand: AsyncParsableCommand {
         var redacted: Int
     }
 
-    /// What is asked of relayd, and what the file is called.
+    /// File names in the archive, and the routes whose answers they hold.
     private static let pages = [
         ("status.json", Routes.status), ("config.json", Routes.config),
         ("advice.json", Routes.advice), ("stats.json", Routes.stats), ("log.json", Routes.log),
         ("events.json", Routes.events + "?limit=1000"),
     ]
-    /// The lines of the log tell of parameters, too.
+    /// Without payloads, JSON only: the lines of the log show parameters, too.
     private var messages: String {
         Routes.messages + "?limit=1000&format=\(withPayloads ? "both" : "json")"
     }
-    /// Apps whose facts are written: more than a bench has.
+    /// Number of apps that are described in full: more than a bench has.
     private static let maximumApps = 32
-    /// How the unit's name gets into the shell's line: as a variable, so that no character in it means
-    /// anything.
+    /// Environment variable that passes the unit's name to the shell, so that no character in it has a
+    /// special meaning.
     private static let unitVariable = "RELAYCTL_UNIT"
-    /// Lines of the journal, without the name of this machine.
+    /// Command that prints lines of the journal, without the name of this machine.
     private static let journal =
         "journalctl -u \"$\(unitVariable)\" -n 2000 --no-pager --no-hostname -o short-iso 2>&1"
 
@@ -121,7 +121,7 @@ struct BugReportCommand: AsyncParsableCommand {
         if let problem { throw problem }
     }
 
-    /// What goes into the archive, redacted.
+    /// The redacted contents of the archive.
     private struct Pages {
         let time: Int
         var tar = TarFile()
@@ -141,7 +141,7 @@ struct BugReportCommand: AsyncParsableCommand {
             names.append(name)
         }
 
-        /// A refusal is worth a page as well: an app may leave meanwhile.
+        /// Adds the answer, or the refusal, which is worth a page as well: an app may leave meanwhile.
         mutating func ask(
             _ client: ControlClient, _ name: String, _ route: String
         ) async throws(ControlClientError) {

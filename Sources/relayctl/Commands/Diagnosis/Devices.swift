@@ -2,7 +2,7 @@ import AccessoryLinks
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl devices`: what is plugged in, and what relayd would make of it.
+/// `relayctl devices`: what is plugged in, and how relayd would classify it.
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
@@ -55,7 +55,8 @@ struct DevicesCommand: AsyncParsableCommand {
         if found.problem != nil { throw ExitCode(ExitStatus.notConnected.rawValue) }
     }
 
-    /// What a running relayd is set to and what it sees; nobody has to run for this command.
+    /// The address a running relayd is set to, and the devices it sees. This command also works without
+    /// one.
     private func running() async -> (accessory: String, seen: DeviceList)? {
         guard let client = try? socket.client(),
             let accessory = try? await client.status().value.accessory,
@@ -74,7 +75,7 @@ struct DevicesCommand: AsyncParsableCommand {
     }
 }
 
-/// What `relayctl devices` has found; `DevicesText` shows it.
+/// The findings of `relayctl devices`; `DevicesText` shows them.
 struct DeviceFindings {
     /// The address that was asked for.
     enum Asked {
@@ -82,7 +83,7 @@ struct DeviceFindings {
         /// A tty, by its node.
         case tty(address: String, node: String)
 
-        /// - Parameter text: An address as people type it: without a kind it is USB, a path is a tty.
+        /// - Parameter text: An address as people type it: without a scheme it is USB, a path is a tty.
         init(typed text: String) throws(AddressError) {
             let lowercase = text.lowercased()
             if lowercase.hasPrefix("/") {
@@ -106,7 +107,7 @@ struct DeviceFindings {
     let asked: Asked?
     /// The address a running relayd is set to.
     let running: String?
-    /// What it sees.
+    /// The devices it sees.
     let seen: DeviceList?
     /// nil when USB devices cannot be listed, or were not asked for.
     private(set) var usb: USBSurvey?
@@ -118,12 +119,12 @@ struct DeviceFindings {
         (self.asked, self.running, self.seen) = (asked, running, seen)
     }
 
-    /// Looks around; blocks, but opens no device.
+    /// Surveys the devices; blocks, but opens none.
     mutating func look() {
         var selector: USBSelector?
         if case .usb(let wanted) = asked { selector = wanted }
         do throws(LinkProblem) {
-            // Which one a running relayd means is told where nothing else was asked.
+            // The device that a running relayd is set to matters only where no address was given.
             let survey = try USBSurvey.now(
                 selector: selector, accessory: asked == nil ? usbAccessory : nil, judgedBy: seen)
             take(usb: survey, serial: seen?.serial ?? SerialSurvey(asService: true).devices)
@@ -138,7 +139,7 @@ struct DeviceFindings {
         problem = usb?.problem
         guard let node = ttyAsked?.node else { return }
         if let device = serial.first(where: { $0.node == node || $0.link == node }) {
-            // As who has told of it may.
+            // Judged for whoever listed the device: relayd, or else this user.
             problem = device.reason.map {
                 LinkProblem(.permissionDenied, $0, remedy: device.remedy ?? "")
             }

@@ -61,7 +61,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if exit != .ok { throw ExitCode(exit.rawValue) }
     }
 
-    /// Looks at the whole chain; `relayctl bugreport` asks as well.
+    /// Checks the whole chain; also used by `relayctl bugreport`.
     ///
     /// - Parameters:
     ///   - config: The file to check instead of relayd's own.
@@ -93,7 +93,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// A link that is open lacks nothing.
+    /// The Bluetooth checklist; nil for an open link, which lacks nothing.
     private static func bluetooth(of accessory: AccessoryStatus) -> BluetoothChecklist? {
         guard accessory.state != .open else { return nil }
         return BluetoothSurvey.look(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl permissions`: may this app send that RPC now, or which ones may it send?
+/// `relayctl permissions`: whether an app may send an RPC now, or which RPCs it may send.
 struct PermissionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "permissions",
@@ -49,7 +49,7 @@ struct PermissionsCommand: AsyncParsableCommand {
         if answer.value.answer != .yes { throw ExitCode.failure }
     }
 
-    /// All that the head unit has named; as JSON what `relayctl app` has of them.
+    /// Lists all RPCs that the head unit has named; as JSON, the same list as in `relayctl app`.
     private func list() async throws {
         let report = try await socket.client().ask(AppReport.self, Routes.path(Routes.app, app))
             .value

@@ -45,7 +45,7 @@ struct USBCommand: AsyncParsableCommand {
         if !survey.isReady { throw ExitCode(ExitStatus.notConnected.rawValue) }
     }
 
-    /// What a running relayd is set to, if that is on USB; nobody has to run for this command.
+    /// The USB device a running relayd is set to. This command also works without one.
     private func accessory() async -> USBSelector? {
         guard address == nil, let status = try? await socket.client().status().value.accessory,
             status.kind == USBTransport.scheme

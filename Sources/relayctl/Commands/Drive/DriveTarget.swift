@@ -5,7 +5,7 @@ import ControlAPI
 import Glibc
 import NIOCore
 
-/// In which session, whether it is checked, and how long it may take.
+/// The session of a request, whether it is checked, and its timeout.
 struct DriveTarget: ParsableArguments {
     @Option(help: ArgumentHelp("A session of the app. Default: its first.", valueName: "number"))
     var session: Int?
@@ -35,7 +35,8 @@ struct DriveTarget: ParsableArguments {
 
     var timeoutMilliseconds: Int? { timeout.flatMap(TimeArgument.milliseconds).map { Int($0) } }
 
-    /// relayd answers when the head unit has, or its time is over.
+    /// A client that waits long enough: relayd answers when the head unit has answered or the timeout is
+    /// over.
     func client(_ socket: SocketOptions) throws -> ControlClient {
         var client = try socket.client()
         let wait = timeoutMilliseconds ?? DriveRequest.usualTimeout
@@ -44,7 +45,7 @@ struct DriveTarget: ParsableArguments {
     }
 }
 
-/// What a request has besides the RPC and the parameters that are typed: of `relayctl send`, and of
+/// Options of a request besides the RPC and the typed parameters, for `relayctl send` and
 /// `relayctl request save`.
 struct RequestOptions: ParsableArguments {
     @Option(
@@ -65,10 +66,10 @@ struct RequestOptions: ParsableArguments {
             valueName: "type"), completion: .list(["request", "response", "notification"]))
     var type: String?
 
-    /// The request that is meant: `@NAME` is one that is kept, and what is said here takes the place of its own.
+    /// The request to send: `@NAME` is a saved one, and what is given here replaces its own values.
     ///
-    /// - Parameter set: Makes the assignments out of those that are kept.
-    /// - Throws: `ValidationError`; `ExitCode` when nothing is kept under that name.
+    /// - Parameter set: Makes the assignments from those that are saved.
+    /// - Throws: `ValidationError`; `ExitCode` when no request is saved under that name.
     func request(
         _ rpc: String, app: String?, unchecked: Bool, set: ([String]) throws -> [String]
     ) throws -> SavedRequest {
@@ -85,7 +86,7 @@ struct RequestOptions: ParsableArguments {
         return request
     }
 
-    /// Where the file is from wherever it is sent again.
+    /// An absolute path, so that the file is found wherever the request is sent again.
     private static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
         defer { free(folder) }
@@ -94,7 +95,7 @@ struct RequestOptions: ParsableArguments {
 }
 
 enum DriveArguments {
-    /// What is wrong with a parameter is relayd's to say; that it is none is said here.
+    /// Refuses words that are not parameters; what is wrong with a parameter is for relayd to say.
     static func check(_ parameters: [String]) throws {
         for text in parameters where !text.contains("=") {
             throw ValidationError(

@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Scenarios
 
-/// `relayctl inject`: say something to an app in the head unit's place.
+/// `relayctl inject`: send a message to an app in the head unit's place.
 struct InjectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inject",
@@ -117,7 +117,7 @@ struct InjectCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is wrong with the words, as a mistake of the command line.
+    /// Turns a mistake in the words into a command-line error.
     private func usable(
         _ words: () throws(InjectShortForm.Mistake) -> [InjectShortForm.Words]
     ) throws(ValidationError) -> [InjectShortForm.Words] {

@@ -4,7 +4,7 @@ import Glibc
 import NIOCore
 import SDLProtocol
 
-/// `relayctl request`: requests that are kept under a name, and those that were sent.
+/// `relayctl request`: saved requests, and those that were sent.
 struct RequestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
@@ -45,7 +45,7 @@ struct RequestCommand: AsyncParsableCommand {
 
     // MARK: - For all of them
 
-    /// The request that is saved under a name, or was sent: `@greeting`, `@-1`.
+    /// The request that is saved under a name, or was sent earlier: `@greeting`, `@-1`.
     static func kept(_ word: String) throws -> SavedRequest {
         let name = word.dropFirst()
         if name.hasPrefix("-") {
@@ -241,7 +241,7 @@ struct RequestCommand: AsyncParsableCommand {
             }
         }
 
-        /// What --json prints.
+        /// The output with --json.
         private struct List: Encodable {
             /// Version of the JSON layout: 1.
             let schema = 1

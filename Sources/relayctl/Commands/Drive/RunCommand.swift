@@ -3,7 +3,7 @@ import ControlAPI
 import Glibc
 import Scenarios
 
-/// `relayctl run`: scenarios against a running relayd, for people and for build servers.
+/// `relayctl run`: run scenarios against a running relayd, for people and for build servers.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -175,7 +175,8 @@ struct RunCommand: AsyncParsableCommand {
         return values
     }
 
-    /// The trace of a scenario: named after its file, with its number where files are called the same.
+    /// The trace of a scenario: named after its file, with a number where several files have the same
+    /// name.
     private func recording(
         of file: String, _ index: Int
     ) throws(ScenarioLibrary.Problem) -> String? {
@@ -190,7 +191,7 @@ struct RunCommand: AsyncParsableCommand {
         return "\(record)/\(name)\(isShared ? "-\(index + 1)" : "").pcapng"
     }
 
-    /// Without its directory and ending.
+    /// The file's name without directory and extension.
     private static func shortName(_ file: String) -> String {
         let name = file.split(separator: "/").last.map(String.init) ?? "scenario"
         for ending in [".yaml", ".yml"] where name.hasSuffix(ending) && name != ending {

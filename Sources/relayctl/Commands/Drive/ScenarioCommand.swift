@@ -7,7 +7,7 @@ import SDLTraffic
 import Scenarios
 import Traces
 
-/// `relayctl scenario`: what can be done with scenarios without running them.
+/// `relayctl scenario`: work with scenarios without running them.
 struct ScenarioCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario",

@@ -4,7 +4,7 @@ import NIOCore
 import RelayCore
 import SDLTraffic
 
-/// `relayctl send`: say something to the head unit in an app's place.
+/// `relayctl send`: send a message to the head unit in an app's place.
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
@@ -122,7 +122,7 @@ struct SendCommand: AsyncParsableCommand {
 
     private var isKept: Bool { rpc?.hasPrefix("@") == true }
 
-    /// Has relayd be that app, or leave.
+    /// Has relayd run that app, or unregister it.
     private func ownApp(
         _ client: ControlClient
     ) async throws -> ControlClient.Answer<OwnAppReport> {
@@ -163,13 +163,13 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    /// In the history, which is a convenience: what goes wrong with it is only remarked.
+    /// Adds the request to the history, which is a convenience: failures are only reported.
     private func remember(_ request: SavedRequest, _ outcome: String) {
         guard let history = try? RequestHistory() else { return }
         var request = request
         request.name = ""
         request.set = request.set?.map(RequestTemplate.literal)
-        // The number of an app of relayd's own is another one next time.
+        // relayd's own app gets another number next time.
         if ownName != nil { request.app = nil }
         do throws(KeptFile.Problem) {
             try history.add(

@@ -1,7 +1,7 @@
 import AccessoryLinks
 import ArgumentParser
 
-/// `relayctl setup bluetooth`: lets relayd be a phone by Bluetooth, and undoes it.
+/// `relayctl setup bluetooth`: lets relayd act as a phone over Bluetooth, and undoes it.
 struct SetupBluetoothCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bluetooth",

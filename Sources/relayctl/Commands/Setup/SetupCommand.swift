@@ -3,7 +3,7 @@ import ArgumentParser
 import ControlAPI
 import Glibc
 
-/// `relayctl setup`: what root has to change for a role of this machine's, once.
+/// `relayctl setup`: the changes root has to make once for a role of this machine.
 struct SetupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
@@ -30,7 +30,7 @@ struct SetupCommand: AsyncParsableCommand {
         """
 }
 
-/// What all roles have in common: say what would be changed, ask, do it, take it back.
+/// What all roles have in common: show the changes, ask, make them, undo them.
 struct SetupOptions: ParsableArguments {
     @Flag(help: "Take back what was set up.")
     var undo = false
@@ -79,7 +79,7 @@ struct SetupOptions: ParsableArguments {
         Output.current.write(question, to: .error)
         let answer = readLine()
         guard let answer, ["y", "yes"].contains(answer.lowercased()) else {
-            // Who ends the input instead has not ended the line.
+            // If the input ended without an answer, the line of the question is still open.
             let end = answer == nil ? "\n" : ""
             Output.current.write("\(end)nothing was changed\n", to: .error)
             throw ExitCode(ExitStatus.refused.rawValue)
@@ -97,9 +97,9 @@ struct SetupReport: Codable {
     var schema = 1
     /// What the machine is set up for.
     var role: String
-    /// Commands that do the same, in their order.
+    /// Commands that make the same changes, in their order.
     var changes: [String]
-    /// Whether they have been done.
+    /// Whether the changes have been made.
     var isDone: Bool
 
     enum CodingKeys: String, CodingKey {

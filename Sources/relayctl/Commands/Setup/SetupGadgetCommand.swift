@@ -2,7 +2,7 @@ import AccessoryLinks
 import ArgumentParser
 import Glibc
 
-/// `relayctl setup gadget`: lets relayd make this machine a phone, and undoes it.
+/// `relayctl setup gadget`: lets relayd make this machine act as a phone, and undoes it.
 struct SetupGadgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gadget",

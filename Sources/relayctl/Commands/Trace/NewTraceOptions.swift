@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Traces
 
-/// The file that a command makes, and how it tells of it.
+/// The file that a command creates, and how it is reported.
 struct NewTraceOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -16,15 +16,15 @@ struct NewTraceOptions: ParsableArguments {
         try Names.check([path], "--output", example: "the path of a new file")
     }
 
-    /// What is in it, as --json prints it.
+    /// The report on the file, printed with --json.
     private struct Report: Encodable {
         var schema = 1
         var file: String
         var frames: Int
-        /// On the wire, headers counted.
+        /// On the wire, including headers.
         var bytes: Int
         var maskedFrames: Int?
-        /// They could not be masked.
+        /// Frames that could not be masked.
         var encryptedFrames: Int?
 
         enum CodingKeys: String, CodingKey {

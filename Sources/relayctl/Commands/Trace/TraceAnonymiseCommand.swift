@@ -2,7 +2,7 @@ import ArgumentParser
 import DecodedTraces
 import Traces
 
-/// `relayctl trace anonymise`: a trace that may be sent to somebody.
+/// `relayctl trace anonymise`: make a trace that can be sent to somebody.
 struct TraceAnonymiseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anonymise",
@@ -103,9 +103,9 @@ struct TraceAnonymiseCommand: ParsableCommand {
     }
 }
 
-/// Addresses of networks in texts for people.
+/// Masks network addresses in texts for people.
 enum TraceAddresses {
-    /// IPv4 and IPv6 addresses, with what follows as their port, become "masked".
+    /// Replaces IPv4 and IPv6 addresses, with any port behind them, by "masked".
     static func masked(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { word in
             isAddress(word) ? "masked" : String(word)

@@ -2,7 +2,7 @@ import ArgumentParser
 import MessageFilters
 import SDLTraffic
 
-/// `relayctl trace`: what is done with recordings, without relayd.
+/// `relayctl trace`: work with recordings, without relayd.
 struct TraceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
@@ -45,9 +45,9 @@ struct TraceCommand: AsyncParsableCommand {
         """
 }
 
-/// The trace that a command reads, and the filter behind it.
+/// The trace that a command reads, and the filter after it.
 ///
-/// There may be several files, those of a ring, which people have the shell write out; so what ends as
+/// There may be several files, those of a ring, which the shell expands; so an argument that ends as
 /// traces do is a file, and the rest is the filter.
 struct TraceArguments: ParsableArguments {
     @Argument(
@@ -77,7 +77,7 @@ struct TraceArguments: ParsableArguments {
         try Names.check([file], "<file>", example: "the path of a trace, or - for standard input")
     }
 
-    /// What the words and the options ask together.
+    /// The filter made of the words and the options together.
     func filter(_ choice: ChoiceOptions, all: Bool) throws -> MessageFilter {
         var filter = MessageFilter()
         filter.traffic = try TrafficFilter(minimumPriority: all ? .debug : .info)

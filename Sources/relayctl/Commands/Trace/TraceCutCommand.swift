@@ -6,7 +6,7 @@ import SDLProtocol
 import SDLTraffic
 import Traces
 
-/// `relayctl trace cut`: the part of a trace that matters.
+/// `relayctl trace cut`: cut out the part of a trace that matters.
 struct TraceCutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cut",

@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Traces
 
-/// `relayctl trace diff`: whether two traces are the same conversation.
+/// `relayctl trace diff`: check whether two traces are the same conversation.
 struct TraceDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",

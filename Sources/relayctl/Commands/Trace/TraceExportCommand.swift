@@ -4,7 +4,7 @@ import NIOCore
 import SDLTraffic
 import Traces
 
-/// `relayctl trace export`: the messages of a trace for other programs.
+/// `relayctl trace export`: write the messages of a trace for other programs.
 struct TraceExportCommand: AsyncParsableCommand {
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case jsonl, csv
@@ -90,12 +90,12 @@ struct TraceExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Bytes that are written at once.
+    /// Bytes per write.
     private static let pageBytes = 64 << 10
 
     /// - Parameters:
-    ///   - isTelling: Whether files that are not finished are told of.
-    ///   - body: False to stop.
+    ///   - isTelling: Whether to report files that are not finished.
+    ///   - body: Returns false to stop.
     private func visit(
         _ filter: MessageFilter, isTelling: Bool, _ body: (TrafficEntry) -> Bool
     ) throws {

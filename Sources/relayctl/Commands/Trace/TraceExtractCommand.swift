@@ -5,7 +5,7 @@ import Media
 import SDLTraffic
 import Traces
 
-/// `relayctl trace extract`: the pictures, sound and files of a trace.
+/// `relayctl trace extract`: extract the pictures, sound and files of a trace.
 struct TraceExtractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extract",
@@ -83,12 +83,12 @@ struct TraceExtractCommand: ParsableCommand {
             wanted.isEmpty || wanted.contains { Names.isPart($0, of: name ?? "") }
         }
         try TraceFailure.told {
-            // What cannot be opened leaves no folder behind.
+            // Checked first, so that a file that cannot be opened leaves no folder behind.
             for file in files where file != "-" { _ = try TraceFile(file) }
             var extraction = try TraceExtraction(to: folder, collector)
             var files = TraceFiles(files, onEnd: TraceFailure.tellUnfinished)
             var failure: TraceFileError?
-            // What was read before a damaged place is worth having.
+            // Keeps what was read before a damaged place.
             while failure == nil {
                 var next: TraceEntry?
                 do throws(TraceFileError) {

@@ -3,7 +3,7 @@ import ControlAPI
 import DecodedTraces
 import Traces
 
-/// `relayctl trace info`: what is in a trace.
+/// `relayctl trace info`: show what is in a trace.
 struct TraceInfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
@@ -40,7 +40,7 @@ struct TraceInfoCommand: ParsableCommand {
             do throws(TraceFileError) {
                 for path in files { try survey.read(path) }
             } catch {
-                // What was read before is worth showing.
+                // Shows what was read before the error.
                 guard survey.hasEntries else { throw error }
                 failure = error
             }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `relayctl trace merge`: several traces of one relayd as one.
+/// `relayctl trace merge`: merge several traces of one relayd.
 struct TraceMergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
@@ -24,7 +24,7 @@ struct TraceMergeCommand: ParsableCommand {
 
     @OptionGroup var made: NewTraceOptions
 
-    /// Each is open while they are merged.
+    /// All files are open while they are merged.
     private static let maximumFiles = 256
 
     func validate() throws {

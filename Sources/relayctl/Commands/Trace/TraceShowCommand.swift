@@ -2,7 +2,7 @@ import ArgumentParser
 import DecodedTraces
 import Traces
 
-/// `relayctl trace show`: the messages of a trace, as `tail` shows those of a running relayd.
+/// `relayctl trace show`: show the messages of a trace, as `tail` shows those of a running relayd.
 struct TraceShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -47,7 +47,7 @@ struct TraceShowCommand: AsyncParsableCommand {
                     guard lines.show(messages.receive(entry)) else { return }
                 }
             } catch {
-                // All that was read before is shown.
+                // Shows everything that was read before the error.
                 _ = lines.show(messages.finish())
                 lines.finish()
                 throw error

@@ -4,7 +4,7 @@ import DecodedTraces
 import SDLTraffic
 import Traces
 
-/// `relayctl trace stats`: what `stats` counts, of a trace.
+/// `relayctl trace stats`: the counts of `stats`, for a trace.
 struct TraceStatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",

@@ -32,7 +32,7 @@ struct ExtcapCommand: AsyncParsableCommand {
         case .linkTypes: Output.current.write(Extcap.linkTypes)
         case .options, .unknown: break
         case .filter(let filter):
-            // Whatever is printed is what is wrong with it.
+            // Wireshark takes any output as the error in the filter.
             if !filter.isEmpty { Output.current.write(Extcap.filterAnswer) }
         case .capture(let interface, let pipe):
             do {

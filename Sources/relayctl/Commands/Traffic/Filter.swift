@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl filter`: filters that are kept under a name.
+/// `relayctl filter`: manage saved filters.
 struct FilterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "filter",
@@ -75,7 +75,7 @@ struct FilterCommand: AsyncParsableCommand {
             }
         }
 
-        /// What --json prints.
+        /// The output with --json.
         private struct List: Encodable {
             struct Filter: Encodable {
                 let name: String

@@ -6,7 +6,7 @@ import MessageFilters
 import NIOCore
 import SDLProtocol
 
-/// `relayctl log`: what relayd wrote to the journal, by way of journalctl.
+/// `relayctl log`: show what relayd wrote to the journal, using journalctl.
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
@@ -67,7 +67,7 @@ struct LogCommand: AsyncParsableCommand {
         try FilterArgument.check(filter.words)
     }
 
-    /// - Throws: `ValidationError` about a term that the journal has nothing to say about.
+    /// - Throws: `ValidationError` for a term that the journal has no data for.
     func query() throws -> JournalQuery {
         var query = JournalQuery()
         let unit = unit ?? "relayd"
@@ -113,7 +113,7 @@ struct LogCommand: AsyncParsableCommand {
             throw ExitCode.failure
         }
         guard !query.isRead else { return try show(query) }
-        // journalctl takes our place: its pager, its exit status, its ^C.
+        // journalctl replaces this process: its pager, exit status and ^C handling apply.
         var words = query.command.map { strdup($0) }
         defer { for word in words { free(word) } }
         words.append(nil)
@@ -121,7 +121,7 @@ struct LogCommand: AsyncParsableCommand {
         throw Self.cannotBeRun(errno)
     }
 
-    /// Reads what journalctl prints, and shows what the filter accepts.
+    /// Reads the output of journalctl and shows the lines that the filter accepts.
     private func show(_ query: JournalQuery) throws {
         let output = Output.current
         guard let pipe = popen("exec " + query.shellText, "re") else {
@@ -131,7 +131,7 @@ struct LogCommand: AsyncParsableCommand {
         var line: UnsafeMutablePointer<CChar>?
         var room = 0
         defer { free(line) }
-        // The latest lines, when only so many are wanted.
+        // The latest lines, when their number is limited.
         var latest: [String] = []
         let limit = follow ? nil : past.number
         while getline(&line, &room, pipe) > 0, let bytes = line {
@@ -146,12 +146,12 @@ struct LogCommand: AsyncParsableCommand {
                 continue
             }
             latest.append(shown)
-            // Seldom, because what stays moves.
+            // Done rarely, because it moves the remaining lines.
             if latest.count / 2 > max(1, limit) { latest.removeFirst(latest.count - limit) }
         }
         if let limit { output.write(latest.suffix(limit).joined()) }
         let status = pclose(pipe)
-        // As the shell says it of a program that is not there.
+        // The shell's exit status for a program that it cannot find.
         if status == 127 << 8 { throw Self.cannotBeRun(ENOENT) }
         if status != 0 { throw ExitCode.failure }
     }
@@ -162,9 +162,9 @@ struct LogCommand: AsyncParsableCommand {
         return ExitCode.failure
     }
 
-    /// Whether the relayd that answers is not a service of systemd's. One that is not there, or may not be
-    /// asked, may have written to the journal earlier. One that hangs is waited for 5 s; on a busy machine 1 s
-    /// was too short.
+    /// Whether the relayd that answers is not a systemd service. Returns false when relayd is absent or
+    /// may not be asked, because it may have written to the journal earlier. Waits 5 s for a relayd that
+    /// hangs; on a busy machine 1 s was too short.
     private func runsByHand() async -> Bool {
         guard var client = try? SocketOptions.parse([]).client() else { return false }
         client.timeout = .seconds(5)

@@ -3,7 +3,7 @@ import MessageFilters
 
 // Options that several commands about messages share, so that they mean the same everywhere.
 
-/// Which messages: the options of `tail` and `log`, and of the commands that read traces.
+/// Selects messages: the options of `tail` and `log`, and of the commands that read traces.
 struct ChoiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -51,7 +51,7 @@ struct ChoiceOptions: ParsableArguments {
         _ = try expression()
     }
 
-    /// What the options ask, as a filter.
+    /// The options combined as a filter.
     func expression() throws -> FilterExpression {
         var filters: [FilterExpression] = []
         for app in app { filters.append(try FilterArgument.filter("app", app, of: "--app")) }
@@ -68,7 +68,7 @@ struct ChoiceOptions: ParsableArguments {
         if failed { filters.append(FilterExpression(.term(.ok)).negated) }
         if let milliseconds = try latency(), let number = FilterNumber("\(milliseconds)") {
             let answer = try FilterArgument.filter("kind", "response", of: "--slower-than")
-            // By itself, so that it is not an alternative to the kinds of --type.
+            // A separate filter, so that it is not an alternative to the kinds of --type.
             filters.append(
                 FilterExpression(
                     .all([
@@ -93,7 +93,7 @@ struct ChoiceOptions: ParsableArguments {
     }
 }
 
-/// How much of the past: the options of `tail` and `log`.
+/// How far back to start: the options of `tail` and `log`.
 struct PastOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -109,7 +109,7 @@ struct PastOptions: ParsableArguments {
             "Show at most this many lines of the past, the latest ones.", valueName: "count"))
     var number: Int?
 
-    /// What relayd takes; more than it ever keeps.
+    /// The numbers that relayd accepts; the maximum is more than it ever keeps.
     private static let numbers = 0...10_000_000
 
     func validate() throws {
@@ -120,7 +120,7 @@ struct PastOptions: ParsableArguments {
     }
 }
 
-/// How the lines of messages look: the options of `tail` and `trace show`.
+/// How message lines look: the options of `tail` and `trace show`.
 struct LineOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Show parameters under each line, and what is wrong in them.")
     var verbose = false

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Replays
 
-/// `relayctl replay`: the app of a recording, in front of a live head unit.
+/// `relayctl replay`: play the app of a recording to a live head unit.
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",

@@ -3,7 +3,7 @@ import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// `relayctl show N`, `relayctl show last`: one message whole.
+/// `relayctl show N`, `relayctl show last`: show one whole message.
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -101,7 +101,7 @@ struct ShowCommand: AsyncParsableCommand {
 }
 
 extension ControlClientError {
-    /// relayd of this very version knows the route; so it is the message that it does not have.
+    /// A relayd of the same version knows the route, so it is the message that is missing.
     fileprivate var notKept: String? {
         guard case .refused(_, _, 404, let server, let code, let message) = self,
             server == "relayd/\(Version.current)", code != .ringOff

@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import MessageFilters
 
-/// `relayctl tail`: the traffic as it happens, and the recent past before it.
+/// `relayctl tail`: show the traffic as it happens, and the recent past before it.
 struct TailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tail",
@@ -79,9 +79,9 @@ struct TailCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var socket: SocketOptions
 
-    /// Lines of the past when nobody says how many: what fits above the next prompt.
+    /// Number of past lines by default: as many as fit above the next prompt.
     private static let defaultNumber = 10
-    /// Time until a relayd that is gone is looked for again.
+    /// Time between attempts to reach a relayd that is gone.
     private static let pause = Duration.milliseconds(500)
 
     func validate() throws {
@@ -114,7 +114,7 @@ struct TailCommand: AsyncParsableCommand {
             try await tail.run()
         }
         do {
-            // Requests that wait for their answers are shown at the end, also at this one.
+            // Requests without an answer are shown at the end, also when ^C ends the command.
             if form == .pairs, output.isTerminal {
                 try await Interrupt.cancels(show)
             } else {
@@ -152,7 +152,7 @@ struct TailCommand: AsyncParsableCommand {
 }
 
 extension ControlClientError {
-    /// What relayd did not understand in the request, in its own words.
+    /// relayd's own words for what it did not understand in the request.
     var badRequest: String? {
         guard case .refused(_, _, 400, _, _, let message) = self else { return nil }
         return message

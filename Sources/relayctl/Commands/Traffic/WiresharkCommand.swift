@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Glibc
 
-/// `relayctl wireshark`: what Wireshark needs for SDL, put into the user's folders.
+/// `relayctl wireshark`: install what Wireshark needs for SDL into the user's folders.
 struct WiresharkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wireshark",
@@ -37,7 +37,7 @@ struct WiresharkCommand: AsyncParsableCommand {
     private struct Report: Encodable {
         struct File: Encodable {
             var file: WiresharkFile.Kind
-            /// Afterwards.
+            /// The state after the command.
             var state: WiresharkFile.State
             var path: String
         }

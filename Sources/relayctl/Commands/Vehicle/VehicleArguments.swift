@@ -2,13 +2,13 @@ import ArgumentParser
 import ControlAPI
 import OpenXCProtocol
 
-/// What relayd would refuse as not understood is a mistake in the command line, and is told as one.
+/// Checks arguments that relayd would refuse as not understood, and reports them as command-line errors.
 enum VehicleArguments {
     static func checkBus(_ bus: Int?) throws(ValidationError) {
         if let bus { try check(bus, "--bus", VehicleLimits.buses, example: "--bus 1") }
     }
 
-    /// - Parameter name: As the command line has it.
+    /// - Parameter name: The option as it is typed on the command line.
     static func check(
         _ value: Int, _ name: String, _ range: ClosedRange<Int>, example: String
     ) throws(ValidationError) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Glibc
 
-/// `relayctl vi can`: CAN frames.
+/// `relayctl vi can`: show CAN frames.
 struct VehicleCANCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "can",
@@ -68,14 +68,15 @@ struct VehicleCANCommand: AsyncParsableCommand {
         try await VehicleLines.show(client, query, passthrough ? wanted : nil, output)
     }
 
-    /// A part of the report.
+    /// The part of the report that is printed with --json.
     private struct Frames: Encodable {
         var schema = 1
         let can: [VehicleCANMessage]
     }
 }
 
-/// An identifier or a range of them: `0x7e8`, `2024`, `0x700-0x7ff`. relayd knows those of 32 bits.
+/// An identifier or a range of them: `0x7e8`, `2024`, `0x700-0x7ff`. relayd accepts identifiers of 32
+/// bits.
 struct VehicleIdentifiers {
     private let range: ClosedRange<Int>
 
@@ -88,7 +89,7 @@ struct VehicleIdentifiers {
         range = first...last
     }
 
-    /// As relayd reads it, however it was written.
+    /// The form that relayd reads, however it was typed.
     var canonical: String { "\(range.lowerBound)-\(range.upperBound)" }
 
     func contains(_ id: Int) -> Bool { range.contains(id) }
@@ -142,7 +143,7 @@ struct VehicleWriteCommand: AsyncParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        // Nothing at all is told when it runs.
+        // Without any argument the error is reported when the command runs.
         guard signal != nil || id != nil || data != nil else { return }
         _ = try wanted()
     }
@@ -151,7 +152,7 @@ struct VehicleWriteCommand: AsyncParsableCommand {
         switch (signal, id, data) {
         case (let signal?, nil, nil) where bus == nil && frameFormat == nil:
             guard let sign = signal.firstIndex(of: "="), sign > signal.startIndex,
-                // Such as of a variable that a script has not set.
+                // Empty, for example, when a script has not set a variable.
                 signal.index(after: sign) < signal.endIndex
             else {
                 throw ValidationError(
@@ -198,7 +199,7 @@ struct VehicleWriteCommand: AsyncParsableCommand {
                 "This will be written to the vehicle. Continue? [y/N] ", to: .error)
             let answer = readLine()
             guard let answer, ["y", "yes"].contains(answer.lowercased()) else {
-                // Who ends the input instead has not ended the line.
+                // If the input ended without an answer, the line of the question is still open.
                 let end = answer == nil ? "\n" : ""
                 Output.current.write("\(end)nothing was written\n", to: .error)
                 throw VehicleCommand.failed

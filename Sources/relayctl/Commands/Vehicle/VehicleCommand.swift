@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl vi`: an OpenXC vehicle interface, from its latest values to writes to the vehicle.
+/// `relayctl vi`: work with an OpenXC vehicle interface, from its latest values to writes to the vehicle.
 struct VehicleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vi",
@@ -40,7 +40,7 @@ struct VehicleCommand: AsyncParsableCommand {
     static let failed = ExitCode(1)
 }
 
-/// Identifiers and the like, as they are written: `0x7e0` or `2016`.
+/// A number such as an identifier, typed as `0x7e0` or `2016`.
 struct WrittenNumber: ExpressibleByArgument {
     let value: Int
 
@@ -54,7 +54,7 @@ struct WrittenNumber: ExpressibleByArgument {
     }
 }
 
-/// What a vehicle interface answers to a command that has no arguments.
+/// Sends a vehicle interface a command without arguments and shows the answer.
 enum VehicleQuestion {
     static func ask(_ command: String, _ output: OutputOptions, _ socket: SocketOptions)
         async throws

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl vi diag`: ask modules of the vehicle, once or again and again.
+/// `relayctl vi diag`: ask modules of the vehicle, once or repeatedly.
 struct VehicleDiagnosticCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diag",

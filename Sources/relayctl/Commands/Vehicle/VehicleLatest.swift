@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import DidYouMean
 
-/// `relayctl vi latest`: the latest value of each signal.
+/// `relayctl vi latest`: show the latest value of each signal.
 struct VehicleLatestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "latest",
@@ -52,14 +52,14 @@ struct VehicleLatestCommand: AsyncParsableCommand {
         }
     }
 
-    /// A part of the report.
+    /// The part of the report that is printed with --json.
     private struct Latest: Encodable {
         var schema = 1
         let measurements: [VehicleMeasurement]
     }
 }
 
-/// `relayctl vi clients`: who shares the vehicle interface.
+/// `relayctl vi clients`: list the clients that share the vehicle interface.
 struct VehicleClientsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clients",

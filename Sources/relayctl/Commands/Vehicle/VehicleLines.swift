@@ -1,8 +1,8 @@
 import ControlAPI
 import NIOCore
 
-/// The stream of a vehicle's messages, shown as it comes, also across a restart of relayd. Used by the commands
-/// of `relayctl vi` that show messages.
+/// Shows the stream of a vehicle's messages as they arrive, also across a restart of relayd. Used by the
+/// commands of `relayctl vi` that show messages.
 struct VehicleLines {
     private let client: ControlClient
     private let query: [String]
@@ -11,18 +11,18 @@ struct VehicleLines {
     private let isJSON: Bool
     private let screen = Output.current
 
-    /// The run of relayd that was read last, and how far; nil before it has answered.
+    /// The run of relayd that was read last, and its last number; nil before relayd has answered.
     private var instance: String?
     private var cursor = 0
-    /// It is known to be gone.
+    /// relayd is known to be gone.
     private var isAway = false
 
-    /// Time until relayd is looked for again.
+    /// Time between attempts to reach relayd again.
     private static let pause = Duration.milliseconds(500)
 
     /// - Parameters:
-    ///   - query: Which messages, and how many from before.
-    ///   - wanted: What is on meanwhile; nil for nothing.
+    ///   - query: Which messages, and how many past ones.
+    ///   - wanted: What is switched on meanwhile; nil for nothing.
     private init(
         _ client: ControlClient, _ query: [String], _ wanted: VehicleStreamBody?,
         isFollowing: Bool, isJSON: Bool
@@ -31,10 +31,10 @@ struct VehicleLines {
         (self.isFollowing, self.isJSON) = (isFollowing, isJSON)
     }
 
-    /// Returns when nobody reads any more, or everything is shown and there is no more to follow.
+    /// Returns when the reader is gone, or when all is shown and `isFollowing` is false.
     ///
-    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help; exit code 1 where the
-    ///   vehicle interface refuses what is wanted of it.
+    /// - Throws: `ControlClientError` if relayd was never reached or waiting does not help; exit code 1
+    ///   if the vehicle interface refuses the wanted settings.
     static func show(
         _ client: ControlClient, _ query: [String], _ wanted: VehicleStreamBody? = nil,
         isFollowing: Bool = true, _ options: OutputOptions
@@ -50,21 +50,21 @@ struct VehicleLines {
         }
     }
 
-    /// Reads one connection to its end, or finds that there is none.
+    /// Reads one connection to its end, or finds that relayd cannot be reached.
     ///
     /// - Returns: Whether to go on.
     private mutating func read() async throws -> Bool {
         do {
             let question = try question()
             var goesOn = true
-            // The closure cannot change `self` while `self.client` runs.
+            // The closure cannot change `self` while `self.client` is in use.
             var reader = self
             defer { self = reader }
             let end = try await client.lines(of: question) { lines in
                 goesOn = reader.take(lines)
                 return goesOn
             }
-            // Who follows comes again; nobody else would know that there was more.
+            // A follower reconnects; any other reader would not know that there was more.
             if !isFollowing, case .brokenOff(let path) = end {
                 throw ControlClientError.brokenOff(path)
             }
@@ -91,7 +91,7 @@ struct VehicleLines {
 
     // MARK: - What comes
 
-    /// Lines that came together are written together. False when nobody reads any more.
+    /// Writes lines that arrived together in one call. Returns false when the reader is gone.
     private mutating func take(_ lines: [ByteBuffer]) -> Bool {
         var text = ""
         for line in lines {
@@ -110,7 +110,7 @@ struct VehicleLines {
     private mutating func take(_ note: StreamNote) {
         if let name = note.instance {
             if instance == nil {
-                // Of what came before, only what was asked for.
+                // Only the past messages that were asked for.
                 cursor = note.latest ?? 0
             } else if instance != name {
                 self.note("relayd was restarted; its messages count from 1 again")
@@ -131,7 +131,7 @@ struct VehicleLines {
 }
 
 extension ControlClientError {
-    /// relayd is back, and the vehicle interface is not, or has not answered yet.
+    /// relayd is back, but the vehicle interface is not, or has not answered yet.
     fileprivate var isAboutTheLink: Bool {
         guard case .refused(_, _, _, _, let code, _) = self else { return false }
         return code == .conflict || code == .noAnswer

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Which buses and identifiers a command is about.
+/// The buses and identifiers a command applies to.
 struct VehiclePlaceOptions: ParsableArguments {
     @Option(parsing: .singleValue, help: "Only this bus; may be repeated.")
     var bus: [Int] = []
@@ -17,7 +17,7 @@ struct VehiclePlaceOptions: ParsableArguments {
         for text in id { try VehicleArguments.checkIdentifiers(text) }
     }
 
-    /// The same in the query of the stream.
+    /// The options as the query of the stream.
     var query: [String] {
         bus.map { "bus=\($0)" }
             + id.compactMap(VehicleIdentifiers.init).map { "id=\($0.canonical)" }

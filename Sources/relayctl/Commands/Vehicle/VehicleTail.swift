@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl vi tail`: everything that passes between vehicle interface, relayd and clients.
+/// `relayctl vi tail`: show everything that passes between vehicle interface, relayd and clients.
 struct VehicleTailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tail",

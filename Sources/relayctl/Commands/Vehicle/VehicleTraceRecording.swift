@@ -1,11 +1,11 @@
 import ControlAPI
 import NIOCore
 
-/// What a vehicle interface says, in the form of the OpenXC tools: an object per line, with the time at
-/// which relayd got it in seconds (`relayctl record --format openxc`). `replay:FILE` and the trace readers of
-/// all frameworks play it; that of the iOS framework takes times for milliseconds.
+/// Writes the vehicle interface's messages in the format of the OpenXC tools: one object per line, with
+/// the time in seconds at which relayd received it (`relayctl record --format openxc`). `replay:FILE` and
+/// the trace readers of all frameworks play it; that of the iOS framework reads times as milliseconds.
 enum VehicleTraceRecording {
-    /// Of times since 1970.
+    /// Unit of the times since 1970.
     enum TimeUnit {
         /// With a fraction.
         case seconds
@@ -17,7 +17,7 @@ enum VehicleTraceRecording {
         }
     }
 
-    /// Until relayd or the reader ends, or ^C.
+    /// Writes until relayd or the reader ends, or ^C.
     static func follow(_ client: ControlClient, times: TimeUnit) async throws {
         let screen = Output.current
         screen.follow()
@@ -49,7 +49,7 @@ enum VehicleTraceRecording {
             "relayctl: \(words); they are not in the trace\n", to: .error)
     }
 
-    /// Nil for what the vehicle interface has not said.
+    /// Returns nil for messages that are not from the vehicle interface.
     static func line(_ message: VehicleMessageReport, times: TimeUnit = .seconds) -> String? {
         guard message.from == .vehicle else { return nil }
         var object = TraceObject(timestamp: times.number(message.at))
@@ -75,7 +75,7 @@ enum VehicleTraceRecording {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// As it is on the wire, with its time.
+    /// The message as it is on the wire, with its time.
     private struct TraceObject: Encodable {
         /// Since 1970.
         var timestamp: Double

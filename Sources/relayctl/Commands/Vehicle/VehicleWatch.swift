@@ -1,7 +1,7 @@
 import ArgumentParser
 import ControlAPI
 
-/// `relayctl vi watch`: the latest values, kept up to date.
+/// `relayctl vi watch`: show the latest values, kept up to date.
 struct VehicleWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -41,7 +41,7 @@ struct VehicleWatchCommand: AsyncParsableCommand {
         let screen = Output.current
         let isInPlace = screen.isScreen && !output.json
         var watch = VehicleWatch(names: Set(names), style: screen.style(output.color))
-        // A mistake is told at once; what goes wrong later is waited for.
+        // Any failure of the first request is reported at once; a relayd that goes away later is waited for.
         var answer = try await client.ask(VehicleReport.self, Routes.vehicle)
         screen.follow()
         if isInPlace { screen.write("\u{1B}[H\u{1B}[2J") }
@@ -66,7 +66,8 @@ struct VehicleWatchCommand: AsyncParsableCommand {
                             return
                         }
                     } else if !isAway {
-                        // Once: it may be away for a night. How it went depends on the moment.
+                        // Reported once: relayd may be gone for a night. How requests fail depends on the
+                        // moment.
                         screen.write(
                             "relayctl: relayd is gone; waiting for it to come back\n", to: .error)
                     }
@@ -78,7 +79,7 @@ struct VehicleWatchCommand: AsyncParsableCommand {
     }
 }
 
-/// What of two looks at a vehicle is shown. A value.
+/// Formats successive reports of a vehicle. A value.
 struct VehicleWatch {
     let names: Set<String>
     let style: Style
@@ -93,7 +94,8 @@ struct VehicleWatch {
         names.isEmpty ? report.measurements : report.measurements.filter { names.contains($0.name) }
     }
 
-    /// Repaints without the flicker of clearing first. What does not fit is left out, and counted.
+    /// Repaints without clearing first, which would flicker. Signals that do not fit are left out and
+    /// counted.
     func inPlace(_ report: VehicleReport, size: (columns: Int, rows: Int), now: Timestamp = .now)
         -> String
     {
@@ -107,20 +109,20 @@ struct VehicleWatch {
         if lines.count > rows {
             let hidden = lines.count - rows + 1
             lines = lines.prefix(rows - 1)
-            // A row that is wider than the screen would take two, and the screen would scroll.
+            // A row wider than the screen would take two lines, and the screen would scroll.
             let words = "  … \(hidden) more; name the signals to see only them"
             lines.append(words.shortened(to: size.columns)[...])
         }
         return Self.repainting(lines.joined(separator: "\n"))
     }
 
-    /// - Parameter text: without the end of its last line.
+    /// - Parameter text: Without the line end of its last line.
     static func repainting(_ text: some StringProtocol) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         return "\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
     }
 
-    /// A line for each signal that has come since the last look.
+    /// One line for each signal that has arrived since the last report.
     mutating func lines(_ report: VehicleReport, zone: LocalTime = .system) -> String {
         var text = ""
         for measurement in chosen(report) {

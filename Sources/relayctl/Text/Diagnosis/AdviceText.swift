@@ -1,8 +1,8 @@
 import ControlAPI
 import SDLAdvice
 
-/// Advice and its pages as text. `Commands/Explain.swift` and `Commands/Advice.swift` print it,
-/// `AppText` ends with it.
+/// Advice and its pages as text. Printed by `ExplainCommand` and `AdviceCommand`, and at
+/// the end of `AppText`.
 struct AdviceText: TextPage {
     let layout: TextLayout
 
@@ -11,7 +11,7 @@ struct AdviceText: TextPage {
 
     // MARK: - Pages
 
-    /// All codes with their titles.
+    /// Lists all codes with their titles.
     func list() -> String {
         let codes = AdviceCode.allCases
         let column = (codes.map(\.rawValue.columns).max() ?? 0) + 2
@@ -48,7 +48,7 @@ struct AdviceText: TextPage {
         return list.flatMap { lines($0, withApp: true) }.map { $0 + "\n" }.joined()
     }
 
-    /// A piece of advice: what, when, how often, what to do.
+    /// A piece of advice: what, when, how often, and what to do.
     func lines(_ advice: AdviceReport, withApp: Bool, indent: Int = 0) -> [String] {
         let margin = String(repeating: " ", count: indent)
         let time = localTime.text(advice.lastAt, now: now)
@@ -67,12 +67,12 @@ struct AdviceText: TextPage {
         return lines + more
     }
 
-    /// Whose doing it is, in words.
+    /// The side at fault, in words.
     private static func side(_ word: String) -> String {
         FaultSide(rawValue: word)?.name ?? SafeText.clean(word)
     }
 
-    /// A sentence may be longer than a name.
+    /// Cleans word by word, because a sentence may be longer than a name.
     private static func clean(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false)
             .map { SafeText.clean(String($0)) }.joined(separator: " ")

@@ -1,7 +1,7 @@
 import AccessoryLinks
 
-/// USB devices and serial lines as tables, with what stands in the way. `DevicesCommand` prints
-/// it. What a device calls itself may be anything, so all of it passes through `SafeText`.
+/// USB devices and serial lines as tables, with what stands in the way. `DevicesCommand` prints it. A
+/// device may call itself anything, so all of it passes through `SafeText`.
 struct DevicesText: TextPage {
     let layout: TextLayout
 
@@ -60,7 +60,7 @@ struct DevicesText: TextPage {
                 .shortenInMiddle("Address", to: 24),
             ])
         var lines = table.lines(style)
-        // Of the one that was asked for it stands below.
+        // For a device that was asked for, the reason is shown below.
         for device in devices where asked == nil {
             guard let reason = device.reason else { continue }
             lines += [""] + wrapped(reason)

@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// The answer to "may I send this now?" as text. `Commands/Permissions.swift` prints it.
+/// The answer to "may I send this now?" as text. `PermissionsCommand` prints it.
 struct PermissionText: TextPage {
     let layout: TextLayout
 
@@ -54,7 +54,7 @@ struct PermissionText: TextPage {
 
     private func place(_ hmi: [HMIStatusReport]) -> String {
         guard let newest = hmi.first else { return "before its first OnHMIStatus" }
-        // As relayd judges: without a level, an app is in NONE.
+        // The same rule as in relayd: without a level, an app is in NONE.
         return newest.level.map { "in \(SafeText.clean($0))" }
             ?? "in NONE: its newest OnHMIStatus names no known level"
     }

@@ -1,7 +1,7 @@
-/// A remedy as lines of a terminal: sentences are wrapped, a line to be copied into a file is not.
-/// Used by `StatusText` and `Diagnosis`.
+/// A remedy as lines for a terminal: sentences are wrapped, a line to be copied into a file is not. Used
+/// by `StatusText` and `Diagnosis`.
 enum RemedyText {
-    /// How a udev rule begins, which has to be one line in its file.
+    /// Start of a udev rule, which has to be on one line in its file.
     private static let rule = "SUBSYSTEM=="
 
     /// The lines, all indented, with an arrow in front of the first.
@@ -12,7 +12,7 @@ enum RemedyText {
             "→ " + text[..<start], used: indent, width: width, indent: indent, keepsWhole: true)
         let margin = String(repeating: " ", count: indent)
         lines[0] = margin + lines[0]
-        // The terminal wraps it without adding anything.
+        // The terminal wraps the rule without adding anything.
         if start < text.endIndex { lines.append(String(text[start...])) }
         return lines
     }

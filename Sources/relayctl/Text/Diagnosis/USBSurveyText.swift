@@ -1,7 +1,7 @@
 import AccessoryLinks
 
-/// USB devices as a table, with what stands in the way. `DevicesText` and `USBCommand` print it.
-/// What a device calls itself may be anything, so all of it passes through `SafeText`.
+/// USB devices as a table, with what stands in the way. `DevicesText` and `USBCommand` print it. A device
+/// may call itself anything, so all of it passes through `SafeText`.
 struct USBSurveyText: TextPage {
     let layout: TextLayout
 

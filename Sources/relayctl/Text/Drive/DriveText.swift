@@ -2,7 +2,7 @@ import ControlAPI
 import NIOCore
 import SDLProtocol
 
-/// What became of something that was sent or injected, for people.
+/// The result of a sent or injected message, for people.
 struct DriveText {
     private let style: Style
 
@@ -34,6 +34,6 @@ struct DriveText {
 }
 
 extension String {
-    /// Without the line end of a whole document.
+    /// The text without its final line end.
     fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

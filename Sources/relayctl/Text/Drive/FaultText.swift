@@ -2,7 +2,7 @@ import ControlAPI
 import NIOCore
 import RelayCore
 
-/// Fault rules for people.
+/// Fault rules as text for people.
 struct FaultText {
     let width: Int
     let style: Style
@@ -49,7 +49,7 @@ struct FaultText {
         return "rule \(rule.id): \(Self.rule(rule)), \(taken(rule)) taken\(state)"
     }
 
-    /// "3 of 5": messages it took, of those it may or could.
+    /// "3 of 5": the messages it took, of those it may take or could have taken.
     private static func taken(_ rule: FaultRuleReport) -> String {
         if let count = rule.count { return "\(rule.hits) of \(count)" }
         return rule.probability < 1 ? "\(rule.hits) of \(rule.matched)" : "\(rule.hits)"

@@ -1,15 +1,15 @@
 import Scenarios
 
-/// What came of scenarios, for people.
+/// The results of scenarios, for people.
 struct ScenarioRunText {
     let style: Style
 
-    /// Before the first step: from now on the scenario sees what passes.
+    /// Shown before the first step, when the scenario begins to see messages.
     func beginning(_ name: String, _ file: String) -> String {
         "\(style(.bold, SafeText.clean(name)))  \(style(.dim, SafeText.clean(file)))\n"
     }
 
-    /// Behind the last step.
+    /// Shown after the last step.
     func ending(_ result: ScenarioResult) -> String {
         var lines: [String] = []
         if let problem = result.problem {

@@ -1,4 +1,4 @@
-/// Text with relayd's colours in it, to be measured and cut. Made of what `SafeText.line` let pass.
+/// Text with relayd's colours, which can be measured and cut. Made from the output of `SafeText.line`.
 struct ColouredText: Sendable, Equatable {
     /// A run of text in one rendition (ECMA-48, "8.3.117"); "" is none.
     struct Run: Sendable, Equatable {
@@ -45,7 +45,7 @@ struct ColouredText: Sendable, Equatable {
     /// Columns on a terminal.
     var columns: Int { runs.reduce(0) { $0 + $1.text.columns } }
 
-    /// What is behind `word` and the spaces after it, when that is the first word.
+    /// The text after `word` and the spaces that follow it, if it starts with that word.
     func dropping(first word: String) -> ColouredText {
         guard let first = runs.first, first.text.hasPrefix(word) else { return self }
         let behind = first.text.dropFirst(word.count)
@@ -76,7 +76,7 @@ struct ColouredText: Sendable, Equatable {
         return short
     }
 
-    /// In lines of at most `width` columns, broken where a line is full; one line at least.
+    /// Lines of at most `width` columns, broken where a line is full; at least one line.
     func wrapped(to width: Int) -> [ColouredText] {
         guard columns > width, width > 1 else { return [self] }
         var lines = [ColouredText("")]
@@ -85,7 +85,7 @@ struct ColouredText: Sendable, Equatable {
             var rest = run.text[...]
             while !rest.isEmpty {
                 var part = String(rest).prefix(columns: left)
-                // Wider than a whole line.
+                // The character is wider than a whole line.
                 if part.isEmpty, left == width { part = String(rest.prefix(1)) }
                 lines[lines.count - 1].add(part, run.rendition)
                 rest = rest.dropFirst(part.count)
@@ -98,7 +98,7 @@ struct ColouredText: Sendable, Equatable {
         return lines
     }
 
-    /// The same in this rendition, whatever it had.
+    /// The whole text in this rendition.
     func text(_ style: Style, rendition: String) -> String {
         style(rendition: rendition, runs.map(\.text).joined())
     }

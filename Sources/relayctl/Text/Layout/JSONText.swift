@@ -1,7 +1,7 @@
 import NIOCore
 import SDLProtocol
 
-/// JSON passed on as it came, so that a script gets fields this relayctl does not know yet.
+/// JSON passed on as it arrived, so that a script gets fields that this relayctl does not know yet.
 ///
 /// Used by `--json`. Works on text: no decoding, no loss.
 enum JSONText {
@@ -10,9 +10,9 @@ enum JSONText {
         (try? JSONObject(ByteBuffer(string: json)))?.compacted ?? json
     }
 
-    /// The same JSON with invisible characters written as \u escapes: JSON itself only demands it
-    /// below U+0020, but U+009B starts a terminal's control sequence all the same. Outside strings
-    /// JSON is plain ASCII, so nothing else is touched.
+    /// The same JSON with invisible characters written as \u escapes. JSON requires this only below
+    /// U+0020, but U+009B starts a terminal's control sequence, too. Outside strings JSON is plain ASCII,
+    /// so nothing else is changed.
     static func safe(_ json: String) -> String {
         if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
         var kept: [UInt8] = []

@@ -1,19 +1,19 @@
-// Parameters of an RPC over several lines, with what is wrong written where it is wrong. Used by
-// `tail -v` and `show`.
+// Parameters of an RPC over several lines, with each problem written at its place. Used by `tail -v` and
+// `show`.
 
 import NIOCore
 import SDLProtocol
 
 /// Something relayd found wrong with a message: an element of `problems` in its JSON.
 struct MessageProblem: Sendable, Equatable {
-    /// Where: "softButtons[0].type"; empty when all of the message is concerned.
+    /// The place: "softButtons[0].type"; empty when it concerns the whole message.
     let path: String
     /// What was found and what was expected.
     let message: String
     /// "note", "warning" or "error".
     var severity: String = "error"
 
-    /// Of a message's JSON object; none when it says nothing.
+    /// The problems in a message's JSON object; empty when there are none.
     static func all(of message: JSONObject) -> [MessageProblem] {
         guard let list = message.array("problems") else { return [] }
         return list.elements.compactMap { element in
@@ -26,12 +26,12 @@ struct MessageProblem: Sendable, Equatable {
         }
     }
 
-    /// `path` as keys and indices. A JSON pointer ("/softButtons/0/type") is taken as well.
+    /// `path` as keys and indices. A JSON pointer ("/softButtons/0/type") is accepted as well.
     var steps: [String] {
         path.split { ".[]/".contains($0) }.map(String.init)
     }
 
-    /// The line for it where there is no value to put it behind.
+    /// The line for a problem where there is no value to append it to.
     func line(_ style: Style) -> String {
         style(look, "← \(SafeText.line(message))")
     }
@@ -45,29 +45,29 @@ struct MessageProblem: Sendable, Equatable {
     }
 }
 
-/// JSON of a peer over several lines; numbers and strings as they travelled.
+/// JSON from a peer over several lines; numbers and strings as they were sent.
 struct MarkedJSON {
     private let style: Style
     private var problems: [(steps: [String], problem: MessageProblem)] = []
     private var shown: Set<Int> = []
     private var lines: [String] = []
 
-    /// Columns up to which an array of numbers and words stays on one line.
+    /// Maximum width of an array of numbers and words on one line.
     private static let inlineColumns = 60
 
     private init(style: Style) {
         self.style = style
     }
 
-    /// The lines of `object`. What is wrong comes after the value it is about; when the value
-    /// is missing, at the end of the object that misses it.
+    /// The lines of `object`. A problem follows the value it is about; when the value is missing, it
+    /// stands at the end of the object that lacks it.
     static func lines(
         _ object: JSONObject, problems: [MessageProblem] = [], style: Style = .plain
     ) -> [String] {
         var printer = MarkedJSON(style: style)
         printer.problems = problems.map { problem in
             var steps = problem.steps
-            // Some say where the parameters are, too.
+            // Some paths include the name of the parameters, too.
             if let first = steps.first, ["params", "parameters"].contains(first),
                 object.value(first) == nil
             {
@@ -130,7 +130,7 @@ struct MarkedJSON {
         }
     }
 
-    /// A line, and behind it what is wrong with the value at `path`.
+    /// Appends a line, followed by the problems of the value at `path`.
     private mutating func append(_ line: String, at path: [String]) {
         let found = problems.indices.filter { problems[$0].steps == path }
         shown.formUnion(found)
@@ -147,7 +147,7 @@ struct MarkedJSON {
         problems.contains { $0.steps.count > path.count && $0.steps.starts(with: path) }
     }
 
-    /// Problems with what should be in the object at `path` and is not.
+    /// Appends the problems of values missing from the object at `path`.
     private mutating func appendMissing(below path: [String]) {
         for (index, entry) in problems.enumerated()
         where !shown.contains(index) && entry.steps.starts(with: path) {
@@ -162,7 +162,7 @@ struct MarkedJSON {
 }
 
 extension JSONContainer {
-    /// A value as it travelled, without what would disturb a terminal.
+    /// A value as it was sent, without characters that would disturb a terminal.
     func text(_ token: JSONToken) -> String {
         let start = bytes.readerIndex + token.range.lowerBound
         return SafeText.line(bytes.getString(at: start, length: token.range.count) ?? "")

@@ -1,13 +1,13 @@
 /// Breaks text into lines of a given width. Used by `StatusText`.
 enum Paragraph {
-    /// Puts `parts` side by side, two spaces apart, and goes on in a new line when one does not
-    /// fit; a part that fits no line loses its middle, unless it is to stay whole.
+    /// Puts `parts` side by side, two spaces apart, and starts a new line when one does not fit; a part
+    /// wider than a line loses its middle, unless it must stay whole.
     ///
     /// - Parameters:
-    ///   - used: columns already taken in the first line.
-    ///   - width: columns a line has.
-    ///   - indent: columns to leave free at the start of every further line.
-    ///   - keepsWhole: a part wider than a line goes over its end, where the terminal wraps it.
+    ///   - used: Columns already taken in the first line.
+    ///   - width: Columns of a line.
+    ///   - indent: Columns to leave free at the start of every further line.
+    ///   - keepsWhole: Whether a part wider than a line runs past its end, where the terminal wraps it.
     static func flow(
         _ parts: [String], used: Int = 0, width: Int, indent: Int, gap: String = "  ",
         keepsWhole: Bool = false
@@ -33,8 +33,8 @@ enum Paragraph {
 
     /// Breaks a sentence at its spaces.
     ///
-    /// - Parameter keepsWhole: words wider than a line stay as they are: commands and paths that are to
-    ///   be copied.
+    /// - Parameter keepsWhole: Whether words wider than a line stay as they are: commands and paths that
+    ///   will be copied.
     static func words(
         _ text: String, used: Int, width: Int, indent: Int, keepsWhole: Bool = false
     ) -> [String] {

@@ -1,17 +1,17 @@
 import SDLProtocol
 
-/// Text from apps and head units, made harmless for a terminal.
+/// Text from apps and head units, made safe for a terminal.
 ///
-/// Everything relayctl shows as text passes through `clean`, everything it passes on as JSON
-/// through `JSONText`: an app's name may be anything, including the sequence that retitles the
-/// window or repaints the lines above.
+/// Everything relayctl shows as text passes through `clean`, and everything it passes on as JSON through
+/// `JSONText`: an app may have any name, including the sequence that retitles the window or repaints the
+/// lines above.
 enum SafeText {
     /// Longest piece kept, in Unicode scalars: no name needs more, and a thousand combining marks
     /// on one letter would smear over the lines around it.
     static let maximumScalars = 256
 
-    /// Removes escape sequences whole, then every other control or invisible formatting
-    /// character; line breaks and tabs become spaces. What is longer ends in "…".
+    /// Removes whole escape sequences, then every other control or invisible formatting character; line
+    /// breaks and tabs become spaces. Longer text ends in "…".
     static func clean(_ text: String) -> String {
         var kept = String.UnicodeScalarView()
         var visible = VisibleScalars()
@@ -36,10 +36,10 @@ enum SafeText {
         return String(kept)
     }
 
-    /// A whole line of relayd's, of any length, in which relayd has already made the text of apps
-    /// harmless: what it may contain beside text are colours, and those only when asked for.
+    /// A whole line from relayd, of any length, in which relayd has already made the text of apps safe:
+    /// besides text it may contain only colours, and those only on request.
     static func line(_ text: String, keepingColours: Bool = false) -> String {
-        // Most lines.
+        // True of most lines.
         if text.unicodeScalars.allSatisfy(isHarmless) { return text }
         var kept = String.UnicodeScalarView()
         var visible = VisibleScalars()
@@ -62,8 +62,8 @@ enum SafeText {
         return String(kept)
     }
 
-    /// The whole of a sequence that only chooses a colour (ECMA-48, "8.3.117"); empty for others,
-    /// which are skipped.
+    /// A whole sequence that only sets a colour (ECMA-48, "8.3.117"); empty for other sequences, which
+    /// are skipped.
     private static func colour(_ scalars: inout Iterator) -> String.UnicodeScalarView {
         var ahead = scalars
         var colour = String.UnicodeScalarView("\u{1B}[".unicodeScalars)
@@ -83,7 +83,7 @@ enum SafeText {
         return .init()
     }
 
-    /// What is visible wherever it stands.
+    /// Whether a character is visible in any context.
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value != 0xFE0E && scalar.value != 0xFE0F && !VisibleScalars.isInvisible(scalar)
     }

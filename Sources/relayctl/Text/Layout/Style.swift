@@ -1,6 +1,6 @@
 /// Colours and weights of terminal text, or none.
 ///
-/// Applied last, to text that is clean and has its width, because escape sequences have no width.
+/// Applied last, to text that is clean and padded, because escape sequences have no width.
 struct Style: Sendable, Equatable {
     let isOn: Bool
 
@@ -24,13 +24,13 @@ struct Style: Sendable, Equatable {
         return "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// Any parameters, such as those of a colour relayd chose.
+    /// Applies any parameters, such as those of a colour relayd chose.
     func callAsFunction(rendition: String, _ text: String) -> String {
         guard isOn, !rendition.isEmpty, !text.isEmpty else { return text }
         return "\u{1B}[\(rendition)m\(text)\u{1B}[0m"
     }
 
-    /// A colour of its own for what has a number: the same whenever it is shown, another one for its
+    /// A colour for a numbered item: always the same one for a number, and a different one for its
     /// neighbours.
     func callAsFunction(colourOf number: Int, _ text: String) -> String {
         self(rendition: Self.rendition(colourOf: number), text)
@@ -41,7 +41,7 @@ struct Style: Sendable, Equatable {
         return "38;5;\(colours[index])"
     }
 
-    /// Of the 256 colours of terminals: far apart, with a contrast of 3.8 or more to black as to white
-    /// (WCAG 2.1, "Contrast"), and neither the red of a failure nor the green of a success.
+    /// From the 256 colours of terminals: far apart, with a contrast of at least 3.8 to both black and
+    /// white (WCAG 2.1, "Contrast"), and neither the red of a failure nor the green of a success.
     private static let colours = [32, 130, 133, 30, 100, 98, 64, 132]
 }

@@ -1,4 +1,4 @@
-/// Rows under a heading, as wide as they need to be or as narrow as they must.
+/// Rows under a heading, with columns as wide as needed or as narrow as necessary.
 ///
 /// `StatusText` fills it; cells must be clean (`SafeText`).
 struct Table: Sendable {
@@ -6,9 +6,9 @@ struct Table: Sendable {
         let title: String
         var cells: [String]
         let alignRight: Bool
-        /// Of each cell (ECMA-48, "8.3.117"); "" is none. Empty when no cell has one.
+        /// Rendition of each cell (ECMA-48, "8.3.117"); "" is none. Empty when no cell has one.
         let renditions: [String]
-        /// Columns it takes at least, so that it stays where it is while its cells change.
+        /// Minimum width in columns, so that the column stays in place while its cells change.
         var minimum: Int
 
         init(
@@ -27,14 +27,14 @@ struct Table: Sendable {
         }
     }
 
-    /// One way to make the table narrower; the first ones hurt least.
+    /// A way to make the table narrower; the least harmful ones come first.
     enum Sacrifice: Sendable {
         case drop(String)
         case dropIfAll(String, String)
         case replace(String, with: [String])
-        /// Cuts the end off cells wider than this.
+        /// Cuts off the end of cells wider than this.
         case shorten(String, to: Int)
-        /// Cuts the middle out of cells wider than this.
+        /// Cuts out the middle of cells wider than this.
         case shortenInMiddle(String, to: Int)
     }
 
@@ -50,7 +50,7 @@ struct Table: Sendable {
         Self.indent + columns.map(\.width).reduce(0, +) + Self.gap * max(0, columns.count - 1)
     }
 
-    /// The table after as few sacrifices as it takes to fit `width` columns.
+    /// The table after as few sacrifices as are needed to fit `width` columns.
     func fitted(to width: Int, _ sacrifices: [Sacrifice]) -> Table {
         var table = self
         for sacrifice in sacrifices where table.width > width {

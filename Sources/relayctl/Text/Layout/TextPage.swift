@@ -1,15 +1,15 @@
 import ControlAPI
 
-/// What a text for people is fitted to: the terminal it is read on, and the moment.
+/// What a text for people is fitted to: the terminal it is read on, and the current moment.
 struct TextLayout: Sendable {
-    /// Columns a line may have, at least `minimumWidth`.
+    /// Columns of a line, at least `minimumWidth`.
     let width: Int
     let style: Style
-    /// The moment ages are counted to.
+    /// The moment that ages are measured to.
     let now: Timestamp
     let localTime: LocalTime
 
-    /// Narrower terminals wrap by themselves.
+    /// Narrower terminals wrap the lines.
     private static let minimumWidth = 40
 
     init(width: Int, style: Style, now: Timestamp, localTime: LocalTime) {
@@ -20,7 +20,7 @@ struct TextLayout: Sendable {
     }
 }
 
-/// Something relayd said as text: a pure function of that and of the layout, so that tests compare
+/// A text made from relayd's data: a pure function of that and of the layout, so that tests can compare
 /// whole screens.
 protocol TextPage: Sendable {
     var layout: TextLayout { get }
@@ -34,7 +34,7 @@ extension TextPage {
         self.init(layout: TextLayout(width: width, style: style, now: now, localTime: localTime))
     }
 
-    /// As wide as the terminal, in the colours the user asked for.
+    /// A layout as wide as the terminal, in the colours the user asked for.
     init(_ options: OutputOptions) {
         let output = Output.current
         self.init(width: output.size().columns, style: output.style(options.color))

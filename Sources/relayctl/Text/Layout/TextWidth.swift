@@ -1,11 +1,11 @@
 import SDLProtocol
 
-/// How many terminal columns a text takes, and making it take fewer. Used by `Table` and `StatusText`.
+/// Measures the terminal columns of a text, and shortens or pads it. Used by `Table` and `StatusText`.
 extension String {
     /// Columns on a terminal; East Asian wide characters and emoji take two.
     var columns: Int { terminalColumns }
 
-    /// Filled up with spaces to `width` columns; unchanged when it is wider.
+    /// Padded with spaces to `width` columns; unchanged when it is wider.
     func padded(to width: Int, alignRight: Bool = false) -> String {
         let space = String(repeating: " ", count: max(0, width - columns))
         return alignRight ? space + self : self + space
@@ -23,6 +23,6 @@ extension String {
         return prefix(columns: width - 1 - tail.columns) + "…" + String(tail.reversed())
     }
 
-    /// As many characters as fit `width` columns.
+    /// As many characters as fit in `width` columns.
     func prefix(columns width: Int) -> String { prefix(terminalColumns: width) }
 }

@@ -25,10 +25,10 @@ enum Units {
         return "\(days) d \(hours % 24) h"
     }
 
-    /// How long an answer took, in six places where that is possible: "0.05 ms", "4.3 ms", "812 ms",
+    /// The duration of an answer, in six characters where possible: "0.05 ms", "4.3 ms", "812 ms",
     /// "3.0 s", "120 s".
     static func latency(milliseconds: Double) -> String {
-        // Anything but a number of a sensible size is for the other end to explain.
+        // NaN and values of no sensible size are the other end's fault.
         let microseconds = Int(min(max(0, milliseconds.isNaN ? 0 : milliseconds), 1e12) * 1000)
         func decimal(_ number: Int, of unit: Int, digits: Int) -> String {
             let scale = digits == 2 ? 100 : 10
@@ -45,7 +45,7 @@ enum Units {
         }
     }
 
-    /// As much as fits: the numbers are those of an answer.
+    /// The sum, limited to what fits: the numbers come from an answer.
     static func sum(_ counts: some Sequence<Int>) -> Int {
         counts.reduce(0) { total, count in
             let (sum, overflow) = total.addingReportingOverflow(count)
@@ -64,7 +64,7 @@ struct LocalTime: Sendable {
     /// Seconds to add to UTC at a moment.
     let offsetSeconds: @Sendable (Timestamp) -> Int
 
-    /// Of this process ($TZ, /etc/localtime).
+    /// The time zone of this process ($TZ, /etc/localtime).
     static let system = LocalTime { moment in
         var seconds = time_t(moment.millisecondsSince1970 / 1000)
         var parts = tm()
@@ -72,18 +72,18 @@ struct LocalTime: Sendable {
     }
     static let utc = LocalTime { _ in 0 }
 
-    /// "10:31:07" on the day of `now`, else "2026-11-20 10:31".
+    /// "10:31:07" on the day of `now`, otherwise "2026-11-20 10:31".
     func text(_ moment: Timestamp, now: Timestamp) -> String {
         let (date, time) = parts(moment)
         return date == parts(now).date ? time : "\(date) \(time.prefix(5))"
     }
 
-    /// "10:31:07", whatever the day.
+    /// "10:31:07", on any day.
     func timeOfDay(_ moment: Timestamp) -> String {
         parts(moment).time
     }
 
-    /// "10:31:07.042", whatever the day.
+    /// "10:31:07.042", on any day.
     func exactTimeOfDay(_ moment: Timestamp) -> String {
         "\(parts(moment).time).\(Self.milliseconds(moment))"
     }

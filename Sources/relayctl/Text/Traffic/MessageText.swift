@@ -1,14 +1,14 @@
 import ControlAPI
 import SDLProtocol
 
-/// One message as text, with the one it belongs to, as `Routes.message` answers: what it is, where
-/// it belongs, what is in it. `Commands/Show.swift` prints it.
+/// One message as text, with its request or response, as `Routes.message` answers: its kind, its context,
+/// its content. `ShowCommand` prints it.
 struct MessageText: TextPage {
     let layout: TextLayout
 
-    /// Where values start: the longest label and some air.
+    /// Column where values start: the longest label and a gap.
     private static let valueColumn = 13
-    /// Keys that have a line of their own below, or say the same again; the rest is shown by its name.
+    /// Keys that have a line of their own below, or repeat other information; the rest is shown by name.
     private static let known: Set<String> = [
         "n", "time", "kind", "priority", "app", "app_name", "app_id", "session", "service", "from",
         "bytes", "frames", "function", "function_id", "correlation_id", "success", "result_code",
@@ -74,7 +74,7 @@ struct MessageText: TextPage {
         return lines
     }
 
-    /// What belongs to it, or that nothing does yet.
+    /// The matching request or response, or that there is none yet.
     private func pairing(
         _ message: JSONObject, request: JSONObject?, response: JSONObject?
     ) -> [String] {
@@ -107,7 +107,7 @@ struct MessageText: TextPage {
         return lines
     }
 
-    /// What only messages of one kind have, and what this relayctl does not know yet.
+    /// Members that only messages of one kind have, or that this relayctl does not know yet.
     private func rest(_ message: JSONObject) -> [String] {
         message.members.flatMap { member -> [String] in
             guard let key = message.string(member.key), !Self.known.contains(key) else { return [] }
@@ -116,7 +116,7 @@ struct MessageText: TextPage {
         }
     }
 
-    /// Parameters of an RPC, payload of a control frame.
+    /// Parameters of an RPC, or the payload of a control frame.
     private func contents(_ message: JSONObject) -> [String] {
         let problems = MessageProblem.all(of: message)
         guard let object = message.object("params") ?? message.object("payload") else {

@@ -54,18 +54,19 @@ enum RecordText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// - Parameter name: What somebody asked for it to be called.
+    /// - Parameter name: The name the user asked for.
     static func started(_ report: RecordReport, asked name: String? = nil) -> String {
         "recording into \(SafeText.line(report.recording?.file ?? "a file that has ended already"))\n"
             + renamed(name, report.recording?.file) + "'relayctl record stop' ends it\n"
     }
 
-    /// relayd takes of a name what is safe in a file's name everywhere. Empty when that is all of it.
+    /// A note that relayd changed the name, because it keeps only what is safe in file names everywhere.
+    /// Empty when it kept the whole name.
     private static func renamed(_ name: String?, _ file: String?) -> String {
         guard let name, !name.isEmpty, let file = file?.split(separator: "/").last else {
             return ""
         }
-        // Of two recordings with one name, the second has a number after it.
+        // When two recordings have the same name, the second gets a number after it.
         if file.contains("-\(name).") || file.contains("-\(name)-") { return "" }
         return "\"\(SafeText.line(name))\" was changed to fit: a name has the letters A to Z, "
             + "digits, -, _ and . and at most 80 characters\n"
@@ -73,7 +74,7 @@ enum RecordText {
 
     static func stopped(_ report: RecordReport) -> String {
         guard let latest = report.latest else { return "the recording has ended\n" }
-        // First, because a file that it names may be no more.
+        // First, because the file it names may no longer exist.
         var text = latest.problem.map { "it ended early: \(SafeText.clean($0))\n" } ?? ""
         text +=
             "\(SafeText.line(latest.file))\n"
@@ -107,7 +108,7 @@ enum RecordText {
     }
 }
 
-/// The recordings there are, for people. `relayctl record list` prints it.
+/// The existing recordings, for people. `relayctl record list` prints it.
 struct RecordListText: TextPage {
     let layout: TextLayout
 

@@ -2,11 +2,11 @@ import ControlAPI
 import DecodedTraces
 import Traces
 
-/// What is in a trace, for people. `Commands/Trace/TraceInfo.swift` prints it.
+/// The contents of a trace, for people. `TraceInfoCommand` prints it.
 struct TraceText: TextPage {
     let layout: TextLayout
 
-    /// Notes that are shown; --json has more.
+    /// Number of notes shown; --json has more.
     private static let maximumNotes = 20
 
     func render(_ report: TraceReport) -> String {

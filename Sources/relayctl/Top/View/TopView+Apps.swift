@@ -1,4 +1,4 @@
-// The apps of `top`: who is there, and how much each says.
+// The apps of `top`: which ones are connected, and their traffic.
 
 import ControlAPI
 
@@ -58,7 +58,7 @@ extension TopView {
             self.app = app
             name = SafeText.clean(StatusText.appName(app))
             bytes = model.rates.bytes(ofApp: app.id)
-            // Counted by name, so it cannot be told apart where several apps share one.
+            // Counted by name, so apps that share a name cannot be told apart.
             guard let counted = app.appName,
                 status.apps.count(where: { $0.appName == counted }) == 1
             else { return }

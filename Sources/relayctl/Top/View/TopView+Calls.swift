@@ -7,7 +7,7 @@ extension TopView {
         _ calls: [TopRates.Call], _ model: TopModel, room: Int, width: Int
     ) -> [String] {
         guard room >= 2, !calls.isEmpty else { return [] }
-        // Of all of them, so that columns stay where they are while rows change places.
+        // Uses all calls, so that columns stay in place while rows change places.
         func cells(_ cell: (TopRates.Call) -> String) -> [String] { calls.map(cell) }
         func times(_ time: (TopLatencies.Quantiles) -> Double) -> [String] {
             cells { call in

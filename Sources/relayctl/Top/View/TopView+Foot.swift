@@ -1,4 +1,4 @@
-// The last lines of `top`: the keys, or the filter while somebody types it.
+// The last lines of `top`: the keys, or the filter while it is being typed.
 
 extension TopView {
     private static let keys = [
@@ -6,7 +6,7 @@ extension TopView {
         ("a", "advice"), ("?", "help"), ("q", "quit"),
     ]
 
-    /// As many as fit; help and quit always.
+    /// As many keys as fit; help and quit always.
     var keys: String {
         func line(_ keys: [(String, String)]) -> String {
             " " + keys.map { style(.bold, $0) + " " + $1 }.joined(separator: "  ")

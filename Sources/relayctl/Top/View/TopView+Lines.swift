@@ -1,4 +1,4 @@
-// What the parts of the screen of `top` are made of: headings, padding, rates and times.
+// The building blocks of the screen of `top`: headings, padding, rates and times.
 
 extension TopView {
     /// A heading as a ruled line of this width; blanks between its words become part of the rule.
@@ -36,7 +36,7 @@ extension TopView {
         return line + style(.bold, String(right.dropLast(2))) + style(.dim, "──")
     }
 
-    /// The right part is left out where there is no room for both.
+    /// Both parts side by side; the right one is left out where there is no room for both.
     func line(_ left: String, _ right: String) -> String {
         let room = columns - right.columns
         return ColouredText(left).columns + 2 <= room ? padded(left, to: room) + right : left

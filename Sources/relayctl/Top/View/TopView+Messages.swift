@@ -31,7 +31,7 @@ extension TopView {
             let newer = model.messages.newer
             parts.append(newer > 0 ? "paused, \(newer) newer" : "paused")
         }
-        // The filter is cut first: the rest is shown nowhere else.
+        // The filter is cut first: the rest of the line is shown nowhere else.
         let room = columns - Self.titleColumns - parts.map { $0.columns + 3 }.reduce(0, +)
         if !model.filterText.isEmpty, room > 1 {
             let filter = SafeText.line(model.filterText).shortened(to: min(room, columns / 2))

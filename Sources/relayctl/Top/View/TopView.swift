@@ -2,15 +2,15 @@ import ControlAPI
 
 /// A screen of `top`: its rows, and where the cursor is.
 struct TopFrame: Sendable {
-    /// With the escape sequences of `Style`; they fit the screen in both directions.
+    /// Lines with the escape sequences of `Style`; they fit the screen in both directions.
     var lines: [String]
-    /// Row and column; nil unless somebody is typing.
+    /// Row and column; nil unless the user is typing.
     var cursor: (row: Int, column: Int)?
     /// How far a page can be scrolled down.
     var lastOffset = 0
 }
 
-/// `relayctl top` as lines: a pure function of what the model knows, the size of the screen and the style.
+/// `relayctl top` as lines: a pure function of the model, the size of the screen and the style.
 ///
 /// From top to bottom: the head unit, apps, RPCs, advice, the last messages, keys. Small screens have less
 /// of each; wide ones have apps and RPCs side by side.
@@ -111,7 +111,7 @@ struct TopView: Sendable {
             return lines + advice
         }
         let wanted = 1 + max(1, status.apps.count)
-        // Each may use what the other does not need.
+        // Each table may use space that the other does not need.
         let forCalls = min(1 + calls.count, max(left / 2, left - wanted))
         let apps = apps(
             model, status, room: calls.isEmpty || forCalls < 2 ? left : left - forCalls,

@@ -42,7 +42,7 @@ extension ConfigBuilder {
 
 /// Access to the bytes of a configuration file.
 package enum ConfigFile {
-    /// What a file is to be, for its bound and for messages.
+    /// What kind of file is expected, for its size limit and for messages.
     package struct Kind: Sendable {
         package var maximumBytes: Int
         /// "an XML file"
@@ -52,13 +52,14 @@ package enum ConfigFile {
         /// What is used without it.
         package var substitute: String
 
-        /// The shipped one has 6 KB; what is larger than this is another file by mistake.
+        /// The shipped file has 6 KB; anything larger than this is a different file, named by
+        /// mistake.
         package static let configuration = Kind(
             maximumBytes: 256 * 1024, format: "a YAML file", noun: "configuration",
             substitute: "built-in defaults")
     }
 
-    /// Why there is no text.
+    /// Why the file's text cannot be read.
     package struct Failure: Error, Equatable {
         var place: YAMLPlace?
         package var text: String
@@ -70,7 +71,7 @@ package enum ConfigFile {
         return stat(path, &status) == 0 || errno != ENOENT
     }
 
-    /// The path as everybody can use it, whatever directory they are in.
+    /// The absolute path, valid in any working directory.
     package static func wholePath(_ path: String) -> String {
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }
@@ -108,7 +109,7 @@ package enum ConfigFile {
                 + "which no \(kind.noun) is")
     }
 
-    /// The bytes as text, or the place of the first byte that is none.
+    /// The bytes as text, or the place of the first byte that is not UTF-8.
     package static func text(of bytes: [UInt8]) throws(Failure) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var decoder = UTF8()

@@ -3,7 +3,7 @@ import OpenXCProtocol
 import OpenXCRelay
 import RelayCore
 
-// Reads an entry of openxc.endpoints: a place, then what clients hear there, as KEY=VALUE words.
+// Reads an entry of openxc.endpoints: a place, then what clients receive there, as KEY=VALUE words.
 
 extension ConfigReader where Value == OpenXCEndpoint {
     private static var expected: String {

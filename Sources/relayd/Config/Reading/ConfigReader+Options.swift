@@ -3,10 +3,10 @@ import OpenXCRelay
 import RelayCore
 import SDLTraffic
 
-// Readers of the values only one option has: addresses, paths, modes. Used by `ConfigSchema`.
+// Readers of special values: addresses, paths, modes. Used by `ConfigSchema`.
 
 extension ConfigReader where Value == ListenAddress {
-    /// - Parameter port: the usual one, for the hint to whoever wrote none.
+    /// - Parameter port: the usual one, for the hint when the text has none.
     static func listenAddress(port: Int) -> ConfigReader {
         text(.listenAddress, "HOST:PORT or [IPv6]:PORT") { text throws(Refusal) in
             do throws(ListenAddress.Malformed) {
@@ -19,7 +19,7 @@ extension ConfigReader where Value == ListenAddress {
 }
 
 extension ConfigReader where Value == Network {
-    /// A range of addresses in CIDR.
+    /// A range of addresses in CIDR notation.
     static var network: ConfigReader {
         text(.network, Network.expected) { text throws(Refusal) in
             do throws(Network.Malformed) {
@@ -53,7 +53,7 @@ extension ConfigReader where Value == IdentifierRange {
 }
 
 extension ConfigReader where Value == ClientWrites {
-    /// Who may write what to the vehicle.
+    /// Which clients may write what to the vehicle.
     static var writes: ConfigReader {
         text(.vehicleWrites, ClientWrites.expected) { text throws(Refusal) in
             guard let writes = ClientWrites(text) else { throw Refusal() }
@@ -63,7 +63,7 @@ extension ConfigReader where Value == ClientWrites {
 }
 
 extension ConfigReader where Value == String {
-    /// The head unit's address; only the transports know which ones are good.
+    /// The head unit's address; only the transports know which ones are valid.
     package static func accessory(_ complaint: @escaping (String) -> String?) -> ConfigReader {
         text(
             .accessory, "an address such as sim:, tcp:HOST:PORT or serial:/dev/ttyUSB0?baud=115200"
@@ -75,7 +75,7 @@ extension ConfigReader where Value == String {
         }
     }
 
-    /// An absolute path, or nothing; what is in the file is found out at start.
+    /// An absolute path, or empty; the file's contents are checked at start.
     package static func file(_ expected: String) -> ConfigReader {
         text(.file, expected) { text throws(Refusal) in
             guard text.isEmpty || text.hasPrefix("/") && !text.hasSuffix("/") else {
@@ -85,7 +85,7 @@ extension ConfigReader where Value == String {
         }
     }
 
-    /// The same, or `auto` for a file of relayd's own.
+    /// The same, or `auto` for relayd's own file.
     package static func fileOrAuto(_ expected: String) -> ConfigReader {
         text(.fileOrAuto, expected) { text throws(Refusal) in
             guard text.isEmpty || text == "auto" || text.hasPrefix("/") && !text.hasSuffix("/")
@@ -102,7 +102,7 @@ extension ConfigReader where Value == String {
         }
     }
 
-    /// A filter for messages, or nothing.
+    /// A filter for messages, or empty.
     package static var filter: ConfigReader {
         text(.filter, "a filter such as 'app:radio !ok', or \"\" for all traffic") {
             text throws(Refusal) in
@@ -129,7 +129,7 @@ extension ConfigReader where Value == String {
         }
     }
 
-    /// A group by name or number; whether it exists is found out when the socket is made.
+    /// A group by name or number; whether it exists is checked when the socket is created.
     package static var group: ConfigReader {
         text(.group, "the name or number of a group, or \"\" for the daemon's own") {
             text throws(Refusal) in

@@ -55,15 +55,15 @@ package struct ConfigReader<Value> {
         }
     }
 
-    /// Why a text was not accepted, where that is more than the option's own expectation.
+    /// Why a text was not accepted, if there is more to say than the option's own expectation.
     package struct Refusal: Error {
         package var expected: String?
         package var hint: String?
-        /// What somebody else has to say, in place of what this option expects.
+        /// A message of another part, shown instead of what this option expects.
         package var complaint: String?
     }
 
-    /// Text in a form of its own, such as an address; `parse` refuses what is not of that form.
+    /// Text of a special form, such as an address; `parse` refuses any other text.
     package static func text(
         _ form: ConfigShape.TextForm, _ expected: String,
         parse: @escaping (String) throws(Refusal) -> Value
@@ -88,7 +88,7 @@ extension ConfigReader where Value == Bool {
 }
 
 extension ConfigReader where Value == Int {
-    /// A whole number: digits, as in a duration or a size; no sign, which has no meaning here.
+    /// A whole number: digits only, as in a duration or a size; a sign has no meaning here.
     package static func count(_ range: ClosedRange<Int>) -> ConfigReader {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return scalar(.count(range), expected: expected, mayBeQuoted: false) {
@@ -154,7 +154,7 @@ extension ConfigReader where Value: RawRepresentable, Value.RawValue == String {
 extension ConfigReader {
     /// A list whose elements are read one by one, each reported at its own place.
     ///
-    /// - Parameter mayBeOne: takes an element without a list around it as well.
+    /// - Parameter mayBeOne: also accepts a single element without a list.
     package static func list<Element>(
         of element: ConfigReader<Element>, expected: String, mayBeEmpty: Bool = true,
         mayBeOne: Bool = false,
@@ -168,7 +168,7 @@ extension ConfigReader {
             }
             guard case .list(let values) = value.form else {
                 var hint: String?
-                // Only what can be copied as it is shown.
+                // Only if the text can be copied as shown.
                 if case .scalar(let text, _) = value.form, ConfigValue.visible(text) == text,
                     !text.contains(where: { $0 == "\"" || $0 == "\\" })
                 {

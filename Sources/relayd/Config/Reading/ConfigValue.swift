@@ -1,12 +1,12 @@
-/// A value as the user wrote it, with where it stands: the common ground of file, environment and
-/// flags. `ConfigReader` turns it into a typed value.
+/// A value as the user wrote it, with its origin: the common form of file, environment and flags.
+/// `ConfigReader` turns it into a typed value.
 package struct ConfigValue: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
         /// Text; `quoted` when the user said that it is text and not a number or a word.
         case scalar(String, quoted: Bool)
         case list([ConfigValue])
         case mapping
-        /// The key is there, its value is not (`accessory:` and the end of the line).
+        /// The key has no value (`accessory:` and the end of the line).
         case nothing
         /// `!Name` without quotes, which YAML reads as a tag and not as text.
         case tag(String)
@@ -20,7 +20,7 @@ package struct ConfigValue: Sendable, Equatable {
         self.origin = origin
     }
 
-    /// What was found, for a message: short, on one line, in quotes where it is text.
+    /// What was found, for a message: short, on one line, quoted if it is text.
     package var summary: String {
         switch form {
         case .scalar(let text, _): Self.shown(text)

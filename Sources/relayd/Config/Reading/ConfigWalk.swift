@@ -2,7 +2,7 @@ import DidYouMean
 import YAML
 
 // The strict walk over a configuration file: every key is looked up in the schema, every value is
-// read, and everything that is wrong is reported in this one pass. Called by `ConfigBuilder`.
+// read, and all problems are reported in one pass. Called by `ConfigBuilder`.
 
 /// Visits the nodes of one file.
 struct ConfigWalk {
@@ -10,7 +10,7 @@ struct ConfigWalk {
     let schema: ConfigSchema
     /// Nil for a file without content.
     let root: YAMLNode?
-    /// What to do with the value of a known option.
+    /// Called with the value of each known option.
     let visit: (ConfigOption, ConfigValue) -> Void
     let report: (ConfigProblem) -> Void
 
@@ -75,7 +75,7 @@ struct ConfigWalk {
         }
     }
 
-    /// Says which key was probably meant: one of this section, or one of that name elsewhere.
+    /// Says which key was probably meant: a similar one in this section, or the same one elsewhere.
     private func unknown(
         _ name: String, in section: String, known: [String], at origin: ConfigOrigin
     ) -> ConfigProblem {

@@ -1,5 +1,5 @@
-/// Durations and sizes as people write them ("20s", "16 MiB"), both ways. Used by the readers of
-/// the configuration.
+/// Durations and sizes as people write them ("20s", "16 MiB"), read and written. Used by the
+/// readers of the configuration.
 package enum Quantity {
     /// Milliseconds per unit, smallest first.
     private static let durationUnits: [(name: String, milliseconds: Int)] = [
@@ -11,7 +11,7 @@ package enum Quantity {
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
     ]
 
-    /// Reads "500ms", "20s", "2m", "1h"; a space before the unit is fine. `nil` for the rest.
+    /// Reads "500ms", "20s", "2m", "1h"; a space before the unit is fine. `nil` for anything else.
     package static func duration(_ text: String) -> Duration? {
         guard let (number, unit) = split(text),
             let factor = durationUnits.first(where: { $0.name == unit })?.milliseconds
@@ -20,7 +20,7 @@ package enum Quantity {
         return overflow ? nil : .milliseconds(milliseconds)
     }
 
-    /// Reads "16 MiB", "256KiB", "4096"; a number alone is bytes. `nil` for the rest.
+    /// Reads "16 MiB", "256KiB", "4096"; a number alone is bytes. `nil` for anything else.
     package static func bytes(_ text: String) -> Int? {
         guard let (number, unit) = split(text),
             let factor = unit.isEmpty ? 1 : byteUnits.first(where: { $0.name == unit })?.bytes
@@ -29,7 +29,7 @@ package enum Quantity {
         return overflow ? nil : bytes
     }
 
-    /// What a person who wrote this unit of size probably meant: `MB` → `MiB`.
+    /// The size unit a person probably meant: `MB` → `MiB`.
     package static func byteUnitHint(_ text: String) -> String? {
         guard let (number, unit) = split(text), let initial = unit.first?.uppercased(),
             let meant = byteUnits.first(where: { $0.name.hasPrefix(initial) })
@@ -37,7 +37,7 @@ package enum Quantity {
         return "write \(number) \(meant.name)"
     }
 
-    /// Whole milliseconds, as many as there can be.
+    /// Whole milliseconds, clamped to the range of `Int`.
     package static func milliseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
         let (whole, overflow) = Int(seconds).multipliedReportingOverflow(by: 1_000)
@@ -64,7 +64,7 @@ package enum Quantity {
         return "\(bytes / unit.bytes) \(unit.name)"
     }
 
-    /// Leading digits, and what follows them without the spaces between.
+    /// Leading digits, and the unit after them without the spaces between.
     private static func split(_ text: String) -> (Int, String)? {
         let digits = text.prefix { ("0"..."9").contains($0) }
         guard let number = Int(digits) else { return nil }

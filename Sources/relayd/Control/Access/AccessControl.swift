@@ -1,23 +1,23 @@
 package import ControlAPI
 
 /// Decides about a request before anything is done for it: which route it means, and whether this
-/// endpoint lets it in. Values only; `ControlResponder` carries the decision out.
+/// endpoint admits it. Values only; `ControlResponder` carries out the decision.
 package struct AccessControl: Sendable {
-    /// A request that may go on to its handler.
+    /// A request that may proceed to its handler.
     package struct Admitted: Sendable, Equatable {
         package let route: Route
-        /// What stands for the segments that begin with ":", decoded.
+        /// The values of the segments that begin with ":", decoded.
         package let parameters: [String: String]
     }
 
-    /// A path that is there, but not with this method.
+    /// A path that exists, but not with this method.
     package struct WrongMethod: Error, Equatable {
         /// For `Allow`.
         package let known: [String]
     }
 
-    /// Stands for the `Host` that HTTP/1.1 wants and a request does not have. No name, so that it lets
-    /// nobody in who sends it.
+    /// Stands for a missing `Host` that HTTP/1.1 requires. It is not a valid name, so a client that
+    /// sends it is not admitted.
     package static let noHost = ","
 
     private let table: RouteTable
@@ -28,10 +28,10 @@ package struct AccessControl: Sendable {
     }
 
     /// - Parameters:
-    ///   - target: As it stands in the request line.
-    ///   - gate: That of the endpoint the request came by.
-    /// - Throws: `APIError` for a request with several hosts or without one, and for a path that is none
-    ///   or not there; `RequestGate.Refusal`, or `WrongMethod`.
+    ///   - target: As in the request line.
+    ///   - gate: The gate of the endpoint the request came in by.
+    /// - Throws: `APIError` for a request with several hosts or none, and for a path that is invalid or
+    ///   unknown; `RequestGate.Refusal`, or `WrongMethod`.
     package func admit(
         _ method: String, _ target: String?, _ head: RequestGate.Head, by gate: RequestGate
     ) throws -> Admitted {

@@ -1,28 +1,28 @@
 import ControlAPI
 import NIOCore
 
-/// One of the two ways in, the Unix socket and the dashboard's port, and who comes by it.
+/// One of the two entrances, the Unix socket and the dashboard's port, and who comes in by it.
 /// `ControlServer` serves both with the same routes and limits.
 struct ControlEndpoint: Sendable {
     enum Kind: Sendable {
-        /// The kernel says who is at the other end.
+        /// The kernel identifies the peer.
         case unixSocket(WritePolicy)
-        /// The token says that somebody may.
+        /// The token proves that a client is authorised.
         case port
     }
 
     let kind: Kind
-    /// What a request has to pass before anything else looks at it.
+    /// The gate a request has to pass before anything else looks at it.
     let gate: RequestGate
-    /// Who has how many connections and streams.
+    /// Counts the connections and streams of each client.
     let shares: ControlShares
-    /// Who is at the other end of a connection.
+    /// Identifies the peer of a connection.
     let identify: Identify
 
-    /// The peer of a connection to the Unix socket; nil when it cannot be told.
+    /// Returns the peer of a connection to the Unix socket; nil if it cannot be determined.
     typealias Identify = @Sendable (any Channel) async throws -> ControlPeer?
 
-    /// Who wants to change something, for the log. The gate has been passed by then.
+    /// Names who wants to make a change, for the log. Called after the gate.
     ///
     /// - Throws: `APIError` when they may not.
     func admit(_ channel: any Channel) async throws -> String {
@@ -40,7 +40,7 @@ struct ControlEndpoint: Sendable {
         }
     }
 
-    /// Who wants to drive the conversation, for the log. The gate has been passed by then.
+    /// Names who wants to drive the conversation, for the log. Called after the gate.
     ///
     /// - Throws: `APIError` when they may not.
     func admitToDrive(_ channel: any Channel) async throws -> String {
@@ -58,7 +58,7 @@ struct ControlEndpoint: Sendable {
         }
     }
 
-    /// Who is at the other end, as far as places go; nil when it has left already. On the channel's
+    /// The peer that places are counted for; nil if it has left already. Called on the channel's
     /// loop.
     func peer(of channel: any Channel) -> ControlShares.Peer? {
         switch kind {
@@ -77,7 +77,7 @@ struct ControlEndpoint: Sendable {
         }
     }
 
-    /// Every user of this machine has all of its loopback addresses, so they count as one.
+    /// Every user of this machine can use all of its loopback addresses, so they count as one.
     private static func machine(at address: String) -> String {
         let isLoopback =
             address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")

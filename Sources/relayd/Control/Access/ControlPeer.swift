@@ -1,5 +1,5 @@
-// Who is at the other end of the control socket, and what they may do. Asked by `ControlServer` for
-// every request that changes something.
+// Who is at the other end of the control socket, and what they may do. Determined by
+// `ControlEndpoint` for every request that changes something.
 
 import CShims
 import Glibc
@@ -8,14 +8,14 @@ package import NIOCore
 /// The process that connected, as the kernel saw it at that moment.
 package struct ControlPeer: Sendable, Equatable, CustomStringConvertible {
     package var pid: Int
-    /// nil when the kernel cannot name the user here (`UnknownIDs`).
+    /// nil if the kernel cannot name the user here (`UnknownIDs`).
     package var uid: UInt32?
     /// Its group, and the others it belongs to, as far as the kernel can name them here.
     package var groups: Set<UInt32>
 }
 
 extension ControlPeer {
-    /// Nil when the descriptor is no connected Unix socket.
+    /// Nil if the descriptor is not a connected Unix socket.
     package init?(descriptor: Int32, unknown: UnknownIDs = .current) {
         guard let (pid, uid, gid) = Self.credentials(of: descriptor) else { return nil }
         // NGROUPS_MAX of Linux; 256 KiB, only for requests that change something.
@@ -27,17 +27,17 @@ extension ControlPeer {
             groups: Set(others.prefix(count)).union([gid]).subtracting([unknown.group]))
     }
 
-    /// Of a socket that may be no Unix socket; nil then.
+    /// The credentials of a socket's peer; nil if it is not a Unix socket.
     static func credentials(of descriptor: Int32) -> (pid: pid_t, uid: uid_t, gid: gid_t)? {
         var (pid, uid, gid) = (pid_t(), uid_t(), gid_t())
-        // A TCP socket has no such process: pid 0.
+        // A TCP socket has no peer process: pid 0.
         guard relay_peer_credentials(descriptor, &pid, &uid, &gid) == 0, pid > 0 else {
             return nil
         }
         return (pid, uid, gid)
     }
 
-    /// The peer of a channel; nil when it is no Unix socket.
+    /// The peer of a channel; nil if it is not a Unix socket.
     package static func of(_ channel: any Channel) async throws -> ControlPeer? {
         try await channel.eventLoop.submit {
             let operations = channel.pipeline.syncOperations
@@ -53,8 +53,8 @@ extension ControlPeer {
 }
 
 /// The numbers that stand for every user and group the kernel cannot name in relayd's user
-/// namespace (user_namespaces(7)). With systemd's `PrivateUsers=yes` those are all but root and
-/// relayd's own, so that such a number says nothing about who somebody is.
+/// namespace (user_namespaces(7)). With systemd's `PrivateUsers=yes` these are all but root and
+/// relayd's own, so such a number does not identify anybody.
 package struct UnknownIDs: Sendable, Equatable {
     package var user: UInt32
     package var group: UInt32
@@ -74,16 +74,16 @@ package struct UnknownIDs: Sendable, Equatable {
     }
 }
 
-/// Who may change something. Everybody whom the socket's mode lets connect may look.
+/// Who may make changes. Everybody whom the socket's mode lets connect may look.
 package struct WritePolicy: Sendable, Equatable {
     /// The user relayd runs as.
     package var owner: UInt32
-    /// The socket's group, where its mode lets it write and the kernel can name it.
+    /// The socket's group, if its mode lets it write and the kernel can name it.
     package var group: UInt32?
-    /// Whether the socket has a group that may write, and the kernel cannot name it: then nobody can
-    /// be told to be a member.
+    /// Whether the socket has a group that may write but the kernel cannot name it: then its members
+    /// cannot be recognised.
     package var isGroupUnknown: Bool
-    /// Whether all others, whom the mode has let in, may only look.
+    /// Whether all others who are admitted by the mode may only look.
     package var isReadOnlyForOthers: Bool
 
     package init(
@@ -99,14 +99,14 @@ package struct WritePolicy: Sendable, Equatable {
         !isReadOnlyForOthers || isOwner(peer)
     }
 
-    /// Whether it is one of those who own the socket, whatever others may do.
+    /// Whether the peer is an owner of the socket, whatever others may do.
     package func isOwner(_ peer: ControlPeer) -> Bool {
         guard let uid = peer.uid else { return false }
         if uid == 0 || uid == owner { return true }
         return group.map(peer.groups.contains) ?? false
     }
 
-    /// What a peer is told that may not.
+    /// The answer to a peer that may not make changes.
     package func refusal(of peer: ControlPeer) -> String {
         let members = group.map { ", members of group \($0)" } ?? ""
         let who = peer.uid.map { "user \($0)" } ?? "an unknown user"
@@ -116,7 +116,7 @@ package struct WritePolicy: Sendable, Equatable {
             """
     }
 
-    /// What a peer is told that may not drive the conversation.
+    /// The answer to a peer that may not drive the conversation.
     package func driveRefusal(of peer: ControlPeer) -> String {
         let members = group.map { ", members of group \($0)" } ?? ""
         let who = peer.uid.map { "user \($0)" } ?? "an unknown user"

@@ -1,14 +1,14 @@
 package import ControlAPI
 import Synchronization
 
-/// The places of one endpoint: how many connections and streams one client may have, so that none of
-/// them can take all there are. Asked for each connection and each stream.
+/// The places of one endpoint: how many connections and streams one client may have, so that no
+/// client can take them all. Asked for each connection and each stream.
 package final class ControlShares: Sendable {
-    /// Who comes, as far as shares go.
+    /// The client that shares are counted for.
     package enum Peer: Hashable, Sendable, CustomStringConvertible {
         /// A user of this machine; nil when the kernel cannot name it.
         case user(UInt32?)
-        /// Whoever comes from this address. Of this machine's own address those are all its users.
+        /// Everybody at this address. For this machine's own address these are all its users.
         case address(String)
 
         package var description: String {
@@ -19,25 +19,25 @@ package final class ControlShares: Sendable {
         }
     }
 
-    /// What one endpoint has.
+    /// The limits of one endpoint.
     package struct Limits: Sendable, Equatable {
-        /// The section of the configuration the limits are from: `control` or `dashboard`.
+        /// The section of the configuration that the limits come from: `control` or `dashboard`.
         package var section = "control"
-        /// Connections at once. The owner's go on beyond that, as far as `ControlPlaces` has room.
+        /// Simultaneous connections. The owner may exceed this, as far as `ControlPlaces` has room.
         package var connections: Int
-        /// Connections that only the owner and root get; on TCP nobody is known to be one.
+        /// Connections reserved for the owner and root; on TCP nobody can be recognised as one.
         package var reservedConnections: Int
         package var connectionsOfPeer: Int
-        /// Streams of one peer. What is left of its connections is for requests that end.
+        /// Streams of one peer. Its other connections are for requests that end.
         package var streamsOfPeer: Int
-        /// Streams of one peer that only those get who may change something.
+        /// Additional streams of a peer that may make changes.
         package var reservedStreams: Int
     }
 
     private struct State {
         var connections: [Peer: Int] = [:]
         var total = 0
-        /// Those that are being told that there is no place for them.
+        /// Clients that are being turned away.
         var turnedAway = 0
         var streams: [Peer: Int] = [:]
     }
@@ -62,14 +62,14 @@ package final class ControlShares: Sendable {
         deinit { giveBack() }
     }
 
-    /// There is no place: which limit stands in the way.
+    /// There is no place left; names the limit that was reached.
     package struct Full: Error, Equatable {
         package let limit: ControlOverflow.Limit
     }
 
     /// A place for a connection.
     ///
-    /// - Throws: `Full` when the peer has its share, or the places left are not for it.
+    /// - Throws: `Full` if the peer has its share already, or the remaining places are not for it.
     package func connect(_ peer: Peer) throws(Full) -> Place {
         let isOwner = isOwner(peer)
         var isBeyond = false
@@ -99,11 +99,11 @@ package final class ControlShares: Sendable {
         }
     }
 
-    /// Connections that are told no at the same time. Beyond that they are closed without a word: who
-    /// comes that often does not listen.
+    /// Connections turned away with an answer at the same time. Further ones are closed without an
+    /// answer: a client that connects that often does not read it.
     package static let maximumTurnedAway = 16
 
-    /// A place to hear in that there is no place; nil when too many hear it at the moment.
+    /// A place for a client that is being turned away; nil if there are too many at the moment.
     package func turnAway() -> Place? {
         let hasRoom = state.withLock { state in
             guard state.turnedAway < Self.maximumTurnedAway else { return false }
@@ -116,7 +116,7 @@ package final class ControlShares: Sendable {
     /// A place for a stream.
     ///
     /// - Parameter isPrivileged: Whether the request has shown that it may change something.
-    /// - Throws: `APIError` when the peer has its share.
+    /// - Throws: `APIError` if the peer has its share already.
     package func stream(_ peer: Peer, isPrivileged: Bool) throws(APIError) -> Place {
         let limit = limits.streamsOfPeer + (isPrivileged ? limits.reservedStreams : 0)
         let isOwner = isOwner(peer)
@@ -149,7 +149,7 @@ package final class ControlShares: Sendable {
         }
     }
 
-    /// The owner and root may fill the door: it is theirs.
+    /// The owner and root may use up all places: the socket is theirs.
     private func isOwner(_ peer: Peer) -> Bool { peer == .user(owner) || peer == .user(0) }
 }
 
@@ -163,7 +163,8 @@ extension ControlShares.Peer {
 }
 
 extension Dictionary where Value == Int {
-    /// Forgets whoever has none left, so that this does not grow with everybody who was ever here.
+    /// Removes a peer at zero, so that the dictionary does not grow with every peer that ever
+    /// connected.
     fileprivate mutating func countDown(_ key: Key) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil
@@ -171,8 +172,8 @@ extension Dictionary where Value == Int {
 }
 
 extension ControlShares.Limits {
-    /// Of the Unix socket. The four places kept for root and relayd's own user are no option:
-    /// they are what it takes to look and to put things right, whatever the limits are.
+    /// The limits of the Unix socket. The four places reserved for root and relayd's own user are
+    /// not an option: that many are needed to look and to fix things, whatever the limits are.
     package init(_ control: Config.Control) {
         self.init(
             section: "control", connections: control.connections, reservedConnections: 4,
@@ -180,8 +181,8 @@ extension ControlShares.Limits {
             streamsOfPeer: control.streamsPerPeer, reservedStreams: 0)
     }
 
-    /// Of the dashboard's port. The eight streams kept for those who have the token are no
-    /// option: they are a page or two more, for who may end the others.
+    /// The limits of the dashboard's port. The eight streams reserved for those who have the token
+    /// are not an option: they allow a page or two more, for somebody who may end the others.
     package init(_ dashboard: Config.Dashboard) {
         self.init(
             section: "dashboard", connections: dashboard.connections, reservedConnections: 0,
@@ -191,7 +192,7 @@ extension ControlShares.Limits {
 
     /// All places are taken.
     var all: ControlOverflow.Limit { .init(section, .connections, connections) }
-    /// One peer has its share.
+    /// One peer has its share of connections.
     var ofPeer: ControlOverflow.Limit { .init(section, .connectionsPerPeer, connectionsOfPeer) }
     /// One peer has its share of streams.
     var streams: ControlOverflow.Limit { .init(section, .streamsPerPeer, streamsOfPeer) }

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Keeps a client's place as long as its connection lasts, and ends that in one step, so that it
-/// never has one open half without a place. Stands next to the socket.
+/// Keeps a client's place as long as its connection lasts, and closes both halves of the connection in
+/// one step, so that no half is ever open without a place. Sits next to the socket.
 ///
-/// To close the sending half means here that nothing more is going to be sent: once everything has been
-/// written, the whole connection is closed. A client therefore reads the end of its answer when its place
-/// is free, and finds it free when it connects again. One that does not hang up has nothing open here.
+/// Here, closing the sending half means that nothing more will be sent: once everything has been written,
+/// the whole connection is closed. So a client that has read the end of its answer finds its place free
+/// when it connects again, and a client that does not hang up keeps nothing open here.
 final class PlaceHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData
@@ -13,13 +13,13 @@ final class PlaceHandler: ChannelDuplexHandler {
 
     private var place: ControlShares.Place?
     private var isEnding = false
-    /// When a client that leaves the end of its answer unread is closed all the same.
+    /// Closes the connection of a client that leaves the end of its answer unread.
     private var deadline: Scheduled<Void>?
-    /// Bytes that came.
+    /// Bytes received.
     private(set) var received = 0
-    /// Whether the last of them are an empty line, with which a request without a body ends.
+    /// Whether they end with an empty line, as a request without a body does.
     private(set) var isAtEmptyLine = false
-    /// Bytes that were given to the channel; it may still hold some of them.
+    /// Bytes written to the channel, which may still hold some of them.
     private(set) var written = 0
 
     init(_ place: ControlShares.Place) {
@@ -43,7 +43,7 @@ final class PlaceHandler: ChannelDuplexHandler {
         case .input:
             context.close(mode: .input, promise: promise)
         case .all:
-            // Before the client can know of it.
+            // Before the client can notice the close.
             place = nil
             context.close(mode: .all, promise: promise)
         case .output:
@@ -58,8 +58,8 @@ final class PlaceHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// Closes the connection behind what is still to be written. (NIO's own half closing does not wait
-    /// for that when the client has closed its sending half.)
+    /// Closes the connection once everything has been written. (NIO's own half-close does not wait for
+    /// that when the client has closed its sending half.)
     private func end(_ context: ChannelHandlerContext) {
         guard !isEnding else { return }
         isEnding = true

@@ -3,8 +3,7 @@ import NIOCore
 import RelayCore
 import Synchronization
 
-/// Says in the log who was refused, and keeps clients that are refused again and again from filling
-/// it.
+/// Logs who was refused, and keeps clients that are refused again and again from filling the log.
 final class RefusalLog: Sendable {
     private let limiter = Mutex(LineLimiter())
 

@@ -3,34 +3,35 @@ import NIOCore
 import RelayCore
 import SDLProtocol
 
-/// Which requests are let in, by head and route: whom a browser speaks for, and who needs the
-/// token. One for the Unix socket, one for the dashboard's port. A value: no sockets in here.
+/// Decides which requests are admitted, by head and route: on whose behalf a browser asks, and who
+/// needs the token. One for the Unix socket, one for the dashboard's port. A value: no sockets in
+/// here.
 ///
-/// Two things can send a request without anybody's wish: a web site that has a browser ask us (its
-/// `Origin` or `Sec-Fetch-Site` says so), and a web site whose name was made to point at this
-/// machine after its page was loaded (DNS rebinding: its name stands in `Host`). Answers to others
-/// are not readable for them in any case, as relayd sends no CORS headers; but a request may have
-/// done its work by then, so they are refused.
+/// Requests that no user intended can come from two sources: a web site that makes a browser ask us
+/// (its `Origin` or `Sec-Fetch-Site` says so), and a web site whose name was made to point at this
+/// machine after its page was loaded (DNS rebinding: its name is in `Host`). Neither can read
+/// answers in any case, as relayd sends no CORS headers; but the request may have taken effect by
+/// then, so both are refused.
 package struct RequestGate: Sendable {
-    /// Which names of this machine a request may use. Its loopback addresses and "localhost" always
-    /// are.
+    /// The names of this machine that a request may use. Loopback addresses and "localhost" are
+    /// always allowed.
     package enum Hosts: Sendable, Equatable {
-        /// The Unix socket: "relayd" without a port, as tools write it, or no name at all, as old ones
-        /// do. A browser sends the port, unless it is 80; so a page of a host that calls itself "relayd"
-        /// in its network, and then points that name at a forwarded socket, has another name here.
+        /// The Unix socket: "relayd" without a port, as tools write it, or no name at all, as old tools
+        /// do. A browser sends the port, unless it is 80; so a page of a host that is called "relayd" in
+        /// its network, and then points that name at a forwarded socket, uses a different name here.
         case socket
         /// TCP: the configured name.
         case named(String)
-        /// TCP on all addresses: an address as it is, too. It cannot be made to point elsewhere.
+        /// TCP on all addresses: any numeric address too. It cannot be made to point elsewhere.
         case anyAddress
     }
 
-    /// Who has to bring the token.
+    /// Who has to send the token.
     package enum Need: Sendable, Equatable {
         case nobody
-        /// Whoever comes through a browser (`BrowserMarks`). The Unix socket knows the user of the
-        /// program that connects; when that is `ssh -L`, a page in a browser of the other machine may
-        /// be behind it.
+        /// Clients that are browsers (`BrowserMarks`). The Unix socket knows the user of the program
+        /// that connects; if that is `ssh -L`, a page in a browser on the other machine may be behind
+        /// it.
         case browsers
         case everybody
     }
@@ -40,7 +41,7 @@ package struct RequestGate: Sendable {
         package var authority: String?
         package var origin: String?
         package var fetchSite: String?
-        /// Whether a browser gave itself away.
+        /// Whether the request came from a browser.
         package var isFromBrowser: Bool
         package var authorization: String?
 
@@ -66,23 +67,23 @@ package struct RequestGate: Sendable {
     package let token: DashboardToken
     /// Who needs the token to look.
     package let reads: Need
-    /// Who needs the token to change something.
+    /// Who needs the token to make changes.
     package let writes: Need
-    /// Whether the token itself is told here, to others than browsers.
+    /// Whether clients other than browsers can get the token itself here.
     package let tellsToken: Bool
-    /// Whether nobody but the control socket's owners can have got the token, so that who brings it may
-    /// drive the conversation.
+    /// Whether only the control socket's owners can have got the token, so that a client with the token
+    /// may drive the conversation.
     package let isTokenOfOwners: Bool
 
-    /// The Unix socket: the kernel says who connects, so that only browsers need the token.
+    /// The gate of the Unix socket: the kernel says who connects, so only browsers need the token.
     package static func unixSocket(_ token: DashboardToken) -> RequestGate {
         RequestGate(
             hosts: .socket, token: token, reads: .browsers, writes: .browsers, tellsToken: true,
             isTokenOfOwners: true)
     }
 
-    /// The dashboard's port. Its hosts are names that nobody can point elsewhere, so that a browser
-    /// may look without the token where everybody may.
+    /// The gate of the dashboard's port. Nobody can point its host names elsewhere, so a browser
+    /// may look without the token if everybody may.
     package static func port(
         _ hosts: Hosts, _ token: DashboardToken, readsNeedToken: Bool, isTokenOfOwners: Bool = true
     ) -> RequestGate {
@@ -91,9 +92,9 @@ package struct RequestGate: Sendable {
             writes: .everybody, tellsToken: false, isTokenOfOwners: isTokenOfOwners)
     }
 
-    /// Refuses what other web sites ask.
+    /// Refuses requests of other web sites.
     ///
-    /// - Parameter route: nil when no route was matched; then the answer will be an error.
+    /// - Parameter route: nil if no route matched; then the answer will be an error.
     /// - Throws: why the request is not let in.
     package func checkSite(_ head: Head, _ route: Route?) throws(Refusal) {
         guard isOurs(head.authority) else {
@@ -103,7 +104,7 @@ package struct RequestGate: Sendable {
                 use \(ownNames)
                 """)
         }
-        // Whoever follows a link to the page comes from another site, and changes nothing by it.
+        // A browser that follows a link to the page comes from another site, and changes nothing.
         let isVisit = route.map { $0.path == Routes.index || $0.path == Routes.page } ?? false
         if let site = head.fetchSite, site != "same-origin", site != "none", !isVisit {
             throw Self.forbidden("another web site asks; relayd answers its own page only")
@@ -118,8 +119,8 @@ package struct RequestGate: Sendable {
         }
     }
 
-    /// Asks for the token where this route needs it. Who may change something or drive on the Unix socket
-    /// is `WritePolicy`'s to say.
+    /// Checks the token if this route needs it. `WritePolicy` decides who may make changes or drive on
+    /// the Unix socket.
     ///
     /// - Throws: why the request is not let in.
     package func check(_ head: Head, for route: Route) throws(Refusal) {
@@ -144,7 +145,7 @@ package struct RequestGate: Sendable {
         }
     }
 
-    /// What the page is told.
+    /// What the page is told about its access.
     ///
     /// - Parameter drive: Whether anybody may drive the conversation.
     package func access(_ head: Head, _ drive: DriveSwitch) -> DashboardAccess {
@@ -185,10 +186,11 @@ package struct RequestGate: Sendable {
             : "127.0.0.1, localhost or the configured address"
     }
 
-    /// The port is not compared where no web site can have the name: `ssh -L` may give it another
-    /// number. A page on another port of this machine is told by its `Origin`.
+    /// The port is not compared if no web site can have the name: `ssh -L` may use another number.
+    /// A page on another port of this machine is recognised by its `Origin`.
     private func isOurs(_ authority: String?) -> Bool {
-        // HTTP/1.0 knows no Host; no browser speaks it. `AccessControl` has refused HTTP/1.1 without.
+        // HTTP/1.0 has no Host, and no browser speaks it. `AccessControl` has refused HTTP/1.1
+        // without one.
         guard let authority, !authority.isEmpty else { return hosts == .socket }
         let host = Self.host(authority.lowercased())
         if host.isEmpty { return false }
@@ -200,7 +202,7 @@ package struct RequestGate: Sendable {
         }
     }
 
-    /// Without port and brackets; empty when it is malformed.
+    /// The host without port and brackets; empty if malformed.
     private static func host(_ authority: String) -> String {
         if authority.hasPrefix("[") {
             guard let end = authority.firstIndex(of: "]"),

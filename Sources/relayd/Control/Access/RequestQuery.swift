@@ -2,14 +2,14 @@ package import ControlAPI
 import SDLProtocol
 
 /// The query of a request target: names and values as forms and URLSearchParams write them, in
-/// order; a name may come more than once.
+/// order; a name may occur more than once.
 package struct RequestQuery: Sendable {
     package let items: [(name: String, value: String)]
 
     /// - Parameter target: The request target with its path.
-    /// - Throws: `APIError` when something is not percent-encoded as it should be.
+    /// - Throws: `APIError` for malformed percent-encoding.
     package init(_ target: String?) throws(APIError) {
-        // Bytes, as `RequestTarget` reads them: with a combining mark behind it, "?" would be another
+        // Bytes, as `RequestTarget` reads them: followed by a combining mark, "?" would be another
         // character.
         let query = (target ?? "").utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
         var items: [(name: String, value: String)] = []

@@ -1,15 +1,15 @@
 package import ControlAPI
 
-/// Reads what a request line asks for, strictly: every path has one spelling, so that nothing that
-/// looks at a request can mistake it for another. Made by `ControlResponder` before anything else.
+/// Reads the request target strictly: every path has only one spelling, so that no part can mistake
+/// a request for another. Created by `ControlResponder` before anything else.
 package struct RequestTarget: Equatable, Sendable {
     /// Without slashes, still percent-encoded; empty for "/".
     package let segments: [String]
 
-    /// - Parameter text: The request target as it came, with its query; only the origin form of
-    ///   RFC 9112, "3.2.1", is taken.
-    /// - Throws: `APIError`: 400 when it is no path at all, 404 when it is one in another spelling
-    ///   than that of the routes.
+    /// - Parameter text: The request target as received, with its query; only the origin form of
+    ///   RFC 9112, "3.2.1", is accepted.
+    /// - Throws: `APIError`: 400 if it is not a path at all, 404 if it is a path in another
+    ///   spelling than that of the routes.
     package init(_ text: String?) throws(APIError) {
         guard let text, text.utf8.first == UInt8(ascii: "/"), !text.utf8.contains(UInt8(ascii: "#"))
         else {

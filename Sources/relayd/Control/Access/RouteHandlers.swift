@@ -1,28 +1,28 @@
 // Which function answers which route. Each part of the control API adds its own; `ControlResponder`
-// calls the one of the route that was matched.
+// calls the function of the matched route.
 
 import ControlAPI
 import Logging
 
-/// What a handler is given beside the request.
+/// What a handler gets besides the request.
 struct RouteContext: Sendable {
-    /// What stands for the segments that begin with ":", decoded.
+    /// The values of the segments that begin with ":", decoded.
     let parameters: [String: String]
     let gate: RequestGate
     /// Gives out places for streams.
     let shares: ControlShares
-    /// Who asks, as far as places go.
+    /// The client that places are counted for.
     let peer: ControlShares.Peer
     let logger: Logger
-    /// Whether anybody may drive the conversation at this moment. Handlers of routes with access `drive` ask it again
-    /// when they have waited for a body or for the head unit, and when what they have begun is among what ends when
-    /// driving is turned off: nobody may end it afterwards.
+    /// Whether anybody may drive the conversation at this moment. Handlers of routes with access `drive` check it
+    /// again after waiting for a body or for the head unit, and again once what they have begun is registered to
+    /// end when driving is turned off: if it was turned off before that, nobody could end it any more.
     let drive: DriveSwitch
     /// Who drives the conversation; nil for a route of other access.
     var driver: String?
 
     /// The line of the log about what was driven. Handlers of routes with access `drive` call it once for
-    /// everything they have done; what they refuse, `ControlResponder` logs.
+    /// everything they have done; `ControlResponder` logs what they refuse.
     ///
     /// - Parameter what: Printable, in one line, without the end of a sentence.
     func audit(_ what: String) {
@@ -34,16 +34,16 @@ struct RouteContext: Sendable {
 
     /// A place for a stream, to be kept until it ends.
     ///
-    /// - Throws: `APIError` when this client has its share.
+    /// - Throws: `APIError` if this client has its share already.
     func streamPlace(_ request: ControlRequest) throws(APIError) -> ControlShares.Place {
         let isPrivileged = gate.token.isBrought(by: request.header("Authorization"))
         return try shares.stream(peer, isPrivileged: isPrivileged)
     }
 }
 
-/// The functions, by method and path.
+/// The handlers, by method and path.
 struct RouteHandlers: Sendable {
-    /// Answers, or throws `APIError` for the client, or anything else that is relayd's own fault.
+    /// Answers, or throws: `APIError` for the client, any other error for a fault of relayd's own.
     typealias Handler = @Sendable (ControlRequest, RouteContext) async throws -> ControlResponse
 
     private var handlers: [String: Handler] = [:]

@@ -1,16 +1,16 @@
 package import ControlAPI
 
 /// Finds the route that a request means. There is no other matcher: gate, handlers and log are
-/// handed what this one found.
+/// given its result.
 package struct RouteTable: Sendable {
-    /// What a path means.
+    /// The routes of a path.
     package struct Match: Sendable, Equatable {
         /// One per method, all with the same path.
         package let routes: [Route]
-        /// What stands for the segments that begin with ":", decoded.
+        /// The values of the segments that begin with ":", decoded.
         package let parameters: [String: String]
 
-        /// The route for this method; HEAD asks for what GET answers.
+        /// The route for this method; HEAD finds the GET route.
         package func route(for method: String) -> Route? {
             let wanted = method == "HEAD" ? "GET" : method
             return routes.first { $0.method == wanted }
@@ -50,8 +50,8 @@ package struct RouteTable: Sendable {
         return nil
     }
 
-    /// nil when the segments differ. Bytes are compared: what is percent-encoded or in capitals is
-    /// another word, except where any word may stand.
+    /// nil if the segments differ. Bytes are compared: a segment that is percent-encoded or in
+    /// capitals is a different word, except where any word is allowed.
     private static func parameters(
         of pattern: [String], in segments: [String]
     ) -> [String: String]? {
@@ -68,9 +68,9 @@ package struct RouteTable: Sendable {
     }
 }
 
-/// Path segments with any character in them (RFC 3986, "2.1").
+/// Percent-encoding of path segments (RFC 3986, "2.1").
 package enum PercentEncoding {
-    /// nil when it is broken, or no UTF-8.
+    /// nil if it is malformed or not UTF-8.
     package static func decoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -3,18 +3,19 @@ package import Logging
 package import NIOCore
 package import RelayCore
 
-/// The dashboard's way into the control API: its port, what a request has to bring there, and what relayctl is
-/// told about both. `Daemon` makes it, `ControlServer` serves it.
+/// The dashboard's entrance to the control API: its port, what a request must carry there, and what relayctl
+/// is told about both. `Daemon` creates it, `ControlServer` serves it.
 package struct DashboardEndpoint: Sendable {
-    /// nil when the dashboard is off, or its port cannot be had.
+    /// nil if the dashboard is off, or its port is not available.
     let listener: DashboardListener?
     package let gate: RequestGate
     package let report: DashboardReport
 
-    /// The address behind the host of a dashboard that is on, without holding up the loop.
+    /// Resolves the host of an enabled dashboard without blocking the loop.
     ///
-    /// - Parameter resolve: asks for it, on a thread of its own.
-    /// - Returns: nil when nobody knows the host, or says so in time, and when the dashboard is off.
+    /// - Parameter resolve: looks it up, on a thread of its own.
+    /// - Returns: nil if the host is unknown or is not resolved in time, and if the dashboard is
+    ///   off.
     package static func place(
         of configuration: Config.Dashboard, on loop: any EventLoop,
         resolve: @escaping @Sendable (ListenAddress) throws -> SocketAddress = HostLookup.resolve
@@ -24,16 +25,15 @@ package struct DashboardEndpoint: Sendable {
             of: configuration.address, on: loop, resolve: resolve)
     }
 
-    /// Opens the port. Without it relayd relays all the same, so this does not throw: the log and
-    /// `relayctl dashboard` say why it is not there.
+    /// Opens the port. relayd works without it, so this does not throw: the log and `relayctl
+    /// dashboard` say why the port is missing.
     ///
     /// - Parameters:
-    ///   - place: the address behind a host that has to be looked up (`place(of:on:)`).
+    ///   - place: the address of a host that has to be looked up (`place(of:on:)`).
     ///   - isChosen: somebody has asked for this port. If nobody has and it is taken, another one is
     ///     used: two relayds may run on one machine.
     ///   - appPorts: where apps will connect.
-    ///   - stateDirectory: where a token is kept that nobody has named a file for; nil for one that is not
-    ///     kept.
+    ///   - stateDirectory: where the token is kept if no file is named for it; nil to not keep it.
     ///   - isTokenOfOwners: whether only the control socket's owners are told the token.
     package init(
         _ configuration: Config.Dashboard, at place: SocketAddress? = nil, isChosen: Bool = true,
@@ -45,7 +45,8 @@ package struct DashboardEndpoint: Sendable {
         var problem: String?
         if configuration.enabled {
             do {
-                // First: what would be served with another token than the wanted one is not served.
+                // The token comes first: the dashboard is not served with another token than the
+                // wanted one.
                 token = try DashboardToken.wanted(
                     by: configuration, stateDirectory: stateDirectory, logger)
                 listener = try DashboardListener.open(

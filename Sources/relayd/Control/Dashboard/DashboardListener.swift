@@ -5,13 +5,13 @@ package import RelayCore
 import Synchronization
 
 /// The dashboard's TCP port, bound before relayd is ready, so that the first request finds it.
-/// Made by `DashboardEndpoint`; `ControlServer` accepts on it.
+/// Created by `DashboardEndpoint`; `ControlServer` accepts on it.
 package final class DashboardListener: Sendable {
-    /// Where it really is, with the port the system chose.
+    /// The actual address, with the port the system chose.
     package let address: ListenAddress
     private let descriptor: Mutex<Int32?>
 
-    /// - Parameter place: The address behind the host; nil when nobody knows it.
+    /// - Parameter place: The address of the host; nil if unknown.
     /// - Throws: `DashboardListenerError`, written for people.
     package init(
         _ wanted: ListenAddress, at place: SocketAddress?
@@ -27,10 +27,10 @@ package final class DashboardListener: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
-    /// Opens the port that is wanted or, if nobody has asked for it and it is taken, another one.
+    /// Opens the wanted port or, if nobody chose it and it is taken, another one.
     ///
     /// - Parameters:
-    ///   - place: The address behind a host that has to be looked up.
+    ///   - place: The address of a host that has to be looked up.
     ///   - appPorts: Where apps will connect.
     /// - Throws: `DashboardListenerError`, written for people.
     static func open(
@@ -71,7 +71,7 @@ package final class DashboardListener: Sendable {
         let descriptor = socket(family, Int32(kind), 0)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
         var yes: Int32 = 1
-        // A restarted relayd does not wait for the connections of the one before.
+        // A restarted relayd does not wait for the connections of the previous one.
         setsockopt(
             descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         let isBound = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) == 0 }
@@ -90,7 +90,7 @@ package final class DashboardListener: Sendable {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 _ = getsockname(descriptor, $0, &length)
             }
-            // IPv4 and IPv6 keep the port at the same place, after the family.
+            // IPv4 and IPv6 addresses have the port at the same offset, after the family.
             return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                 Int(UInt16(bigEndian: $0.pointee.sin_port))
             }
@@ -98,10 +98,10 @@ package final class DashboardListener: Sendable {
     }
 }
 
-/// Why the dashboard is not there. relayd runs without it: it is for looking at the relay.
+/// Why the dashboard is not served. relayd runs without it: it is only for looking at the relay.
 package struct DashboardListenerError: Error, Equatable, CustomStringConvertible {
     package let address: ListenAddress
-    /// nil when the host has no address.
+    /// nil if the host has no address.
     package let errno: Int32?
 
     package var description: String {

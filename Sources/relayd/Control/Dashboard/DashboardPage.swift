@@ -3,10 +3,10 @@ import ControlAPI
 import NIOCore
 import NIOHTTP1
 
-/// The page and its files, which are part of the program, and what browsers are told about them.
+/// The page and its files, which are embedded in the program, and their response headers.
 /// `ControlHandlers` adds the routes.
 ///
-/// The folder Page has no folders inside: a route's last segment names a file, and the files import each other by name.
+/// The folder Page has no subfolders: a route's last segment names a file, and the files import each other by name.
 enum DashboardPage {
     private struct File: Sendable {
         let type: String
@@ -30,14 +30,14 @@ enum DashboardPage {
         file(named: "dashboard.html") ?? ControlResponse(.notFound)
     }
 
-    /// Browsers want HTML at /, where tools are content with the list of routes.
+    /// Browsers want HTML at /; tools get the list of routes.
     static func isWanted(_ request: ControlRequest) -> Bool {
         request.header("Accept")?.contains("text/html") ?? false
     }
 
     static func file(named name: String) -> ControlResponse? {
         guard let file = files[name] else { return nil }
-        // Not kept: small, local, and another one after an update.
+        // Not cached: small, local, and different after an update.
         var headers = HTTPHeaders.ofMoment(file.type)
         headers.add(name: "Vary", value: "Accept")
         headers.add(name: "Content-Security-Policy", value: contentSecurityPolicy)
@@ -46,15 +46,15 @@ enum DashboardPage {
         return ControlResponse(.ok, headers, body: .whole(file.content))
     }
 
-    /// Nothing but these files and this relayd, no script in the page's text, and no way to make
-    /// HTML from a string: what apps send is only ever text.
+    /// Only these files and this relayd, no inline scripts, and no way to make HTML from a string:
+    /// data from apps is always plain text.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
         "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         "require-trusted-types-for 'script'", "trusted-types 'none'",
     ].joined(separator: "; ")
 
-    /// Headers of every answer.
+    /// Adds the headers of every answer.
     static func harden(_ headers: inout HTTPHeaders) {
         headers.add(name: "X-Content-Type-Options", value: "nosniff")
         headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
@@ -83,7 +83,7 @@ enum DashboardPage {
 }
 
 extension ByteBuffer {
-    /// What one of the files inside the program contains.
+    /// The content of a file embedded in the program.
     init(_ file: relay_file) {
         self.init(bytes: UnsafeRawBufferPointer(start: file.bytes, count: file.count))
     }

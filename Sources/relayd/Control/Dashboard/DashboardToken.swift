@@ -1,32 +1,34 @@
-// The token of the dashboard: made anew, or read from a file. `RequestGate` asks for it; `TokenFile` keeps one.
+// The token of the dashboard: newly generated, or read from a file. `RequestGate` checks it; `TokenFile` stores
+// one.
 
 import ControlAPI
 import Glibc
 import Logging
 import SDLProtocol
 
-/// What a request over TCP has to bring: from the file relayd keeps it in or the one the configuration
-/// names, or made for this start and kept nowhere. Told only over the Unix socket and on the terminal that
-/// relayd was started on.
+/// The token a request over TCP has to carry: from relayd's own file or the one named in the
+/// configuration, or generated for this start and stored nowhere. Shown only over the Unix socket and on
+/// the terminal that relayd was started on.
 package struct DashboardToken: Sendable {
     package let text: String
-    /// Whether it is another one after the next start.
+    /// Whether the token changes at the next start.
     package let isNewAtEachStart: Bool
 
-    /// Why a file holds no token, written for people.
+    /// Why a file contains no token, written for people.
     package struct Failure: Error, CustomStringConvertible, Equatable {
         package let description: String
     }
 
-    /// Characters of a token: 128 bits in hexadecimal at least, so that attempts need not be counted.
+    /// Characters of a token: at least 128 bits in hexadecimal, so that attempts need not be counted.
     private static let lengths = 32...256
 
     private static let kind = ConfigFile.Kind(
         maximumBytes: 4096, format: "a text file", noun: "token", substitute: "token of each start")
 
-    /// A file that somebody has named must be usable. If relayd's own is not, there is a token for this start.
+    /// A file named by the user must be usable. If relayd's own file is not, a token is generated for this
+    /// start.
     ///
-    /// - Parameter stateDirectory: Where relayd's own is kept; nil if there is no such place.
+    /// - Parameter stateDirectory: Where relayd's own file is kept; nil if there is no such place.
     static func wanted(
         by configuration: Config.Dashboard, stateDirectory: String?, _ logger: Logger
     ) throws(Failure) -> DashboardToken {
@@ -54,7 +56,7 @@ package struct DashboardToken: Sendable {
         }
     }
 
-    /// The one that `dashboard.token_file` names, or a new one where it names none.
+    /// The token in the file that `dashboard.token_file` names, or a new one if it names none.
     package init(file path: String) throws(Failure) {
         if path.isEmpty { self.init() } else { try self.init(inFileAt: path) }
     }
@@ -84,7 +86,7 @@ package struct DashboardToken: Sendable {
         self = token
     }
 
-    /// What a file holds; nil when that is no token.
+    /// The token in a file's content; nil if that is not a token.
     init?(line bytes: ArraySlice<UInt8>) {
         let token = bytes.prefix((bytes.lastIndex { !Self.endsLine($0) } ?? -1) + 1)
         guard Self.lengths.contains(token.count), token.allSatisfy(Self.isAllowed) else {
@@ -94,7 +96,8 @@ package struct DashboardToken: Sendable {
         isNewAtEachStart = false
     }
 
-    /// 128 bits in hexadecimal: nobody guesses them, and the address still fits a terminal of 80 columns.
+    /// Generates 128 bits in hexadecimal: they cannot be guessed, and the address still fits a terminal
+    /// of 80 columns.
     package init() {
         isNewAtEachStart = true
         var generator = SystemRandomNumberGenerator()
@@ -107,7 +110,7 @@ package struct DashboardToken: Sendable {
         byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 
-    /// What a bearer token is made of (RFC 6750, "2.1"), without the padding.
+    /// Whether a bearer token may contain the byte (RFC 6750, "2.1"), except as padding.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -117,8 +120,8 @@ package struct DashboardToken: Sendable {
         }
     }
 
-    /// Whether an `Authorization` header brings this token. Takes as long for any wrong one of the
-    /// right length, so that it cannot be found digit by digit.
+    /// Whether an `Authorization` header carries this token. Takes the same time for all tokens of
+    /// the right length, so that it cannot be guessed digit by digit.
     package func isBrought(by authorization: String?) -> Bool {
         // The scheme's case does not matter (RFC 9110, "11.1").
         guard let authorization, authorization.prefix(7).lowercased() == "bearer " else {

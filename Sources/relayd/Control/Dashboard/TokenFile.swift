@@ -1,27 +1,27 @@
 import ControlAPI
 import Glibc
 
-// The token that relayd makes for its dashboard, kept in a file from start to start, so that a page that is
-// open and a Prometheus that was told go on. `DashboardToken` asks for it.
+// The token that relayd generates for its dashboard, kept in a file across restarts, so that open pages and
+// a configured Prometheus keep working. Used by `DashboardToken`.
 
-/// A file with a token, of relayd's own making.
+/// The file with the token that relayd has generated.
 package struct TokenFile: Sendable {
-    /// `dashboard-token` in the directory for what outlives relayd.
+    /// `dashboard-token` in the state directory.
     package let path: String
     private let directory: String
 
     private static let name = "dashboard-token"
-    /// A token and the end of its line.
+    /// A token and its line end.
     private static let maximumBytes = 4096
 
-    /// - Parameter directory: where it lies; made if it is not there.
+    /// - Parameter directory: where the file is; created if missing.
     package init(in directory: String) {
         self.directory = directory
         path = directory + "/" + Self.name
     }
 
-    /// The directory for what outlives relayd: that of systemd's StateDirectory=, or the user's
-    /// (XDG Base Directory Specification); nil where there is neither.
+    /// The state directory: that of systemd's StateDirectory=, or the user's (XDG Base Directory
+    /// Specification); nil if there is neither.
     package static func directory(in environment: [String: String]) -> String? {
         func value(_ name: String) -> String? {
             environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -33,10 +33,11 @@ package struct TokenFile: Sendable {
             ?? value("HOME").map { $0 + "/.local/state/relayd" }
     }
 
-    /// The token in the file, or a new one that is in it from now on. Of two relayds that start at once
-    /// both get the same.
+    /// The token in the file, or a new one that is stored there. Two relayds that start at once get the
+    /// same token.
     ///
-    /// - Throws: `DashboardToken.Failure` when the file cannot be used, or may be somebody else's.
+    /// - Throws: `DashboardToken.Failure` if the file cannot be used, or may belong to somebody
+    ///   else.
     package func token() throws(DashboardToken.Failure) -> DashboardToken {
         if let token = try read() { return token }
         try makeDirectory()
@@ -45,7 +46,7 @@ package struct TokenFile: Sendable {
         return token
     }
 
-    /// nil when there is no file.
+    /// nil if there is no file.
     private func read() throws(DashboardToken.Failure) -> DashboardToken? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -74,7 +75,8 @@ package struct TokenFile: Sendable {
         return token
     }
 
-    /// Whole or not at all, and never in place of one that is there: written under another name first.
+    /// Creates the file atomically, and never replaces an existing one: it is written under another
+    /// name first.
     private func make(_ token: DashboardToken) throws(DashboardToken.Failure) {
         var draft = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&draft)
@@ -92,7 +94,8 @@ package struct TokenFile: Sendable {
     }
 
     private func makeDirectory() throws(DashboardToken.Failure) {
-        // At most three directories, those of ~/.local/state/relayd: a home that is missing is not made.
+        // At most three directories, those of ~/.local/state/relayd: a missing home directory is not
+        // created.
         let parts = directory.split(separator: "/")
         for count in parts.indices.suffix(3).map({ $0 + 1 }) {
             let made = "/" + parts.prefix(count).joined(separator: "/")

@@ -4,13 +4,13 @@ package import RelayCore
 package import SDLProtocol
 package import SDLTraffic
 
-/// Has relayd say something in the place of an app or of the head unit, as the specification in force allows
-/// it. Who may ask, and whether at all, is decided before, by `ControlResponder`.
+/// Makes relayd send something in place of an app or of the head unit, as the specification in force allows.
+/// `ControlResponder` has decided before who may ask, and whether driving is allowed at all.
 package struct DriveHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let facts: SessionFacts
     private let apps: AppFinder
-    /// Compares with the specification in force.
+    /// Checks RPCs against the specification in force.
     private let builder: RPCBuilder
     /// Nil for a server without a relay behind it.
     private let relay: Relay?
@@ -30,7 +30,7 @@ package struct DriveHandlers: Sendable {
             await relay?.observersCatchUp(within: ControlLimits.observersPatience)
         }
         streams = StreamHandlers(relay, apps: apps, facts: facts, events: events)
-        // Also when what others say is compared with nothing.
+        // Also if the RPCs of others are not validated.
         builder = RPCBuilder(validator ?? .builtIn)
         own = relay.map { relay in
             OwnApps(relay) { app, name, reason in
@@ -63,11 +63,11 @@ package struct DriveHandlers: Sendable {
         streams.addRoutes(to: &routes)
     }
 
-    /// What is streamed ends, and relayd is no app any more.
+    /// Ends all streams and all apps of relayd's own.
     func driveIsOff() {
         streams.driveIsOff()
         guard let own else { return }
-        // Nobody waits for their goodbyes.
+        // The caller does not wait for their goodbyes.
         Task(executorPreference: LoopExecutor.shared) {
             for name in await own.names {
                 events?.add(
@@ -78,11 +78,11 @@ package struct DriveHandlers: Sendable {
         }
     }
 
-    // For requests, and for a scenario that relayd runs.
+    // For requests, and for scenarios that relayd runs.
 
     // MARK: Apps of relayd's own
 
-    /// - Returns: What was done, and whether the app is there because of it.
+    /// - Returns: What was done, and whether the app is new.
     func register(
         _ wanted: OwnAppRequest, _ context: RouteContext
     ) async throws -> (report: OwnAppReport, isNew: Bool) {
@@ -109,9 +109,9 @@ package struct DriveHandlers: Sendable {
         )
     }
 
-    /// Has the sample app connect; what it does then is in the messages.
+    /// Connects the sample app; what it then does shows up in the messages.
     ///
-    /// - Throws: `APIError` when relayd is an app of that name.
+    /// - Throws: `APIError` if relayd already has an app of that name.
     func startSample(_ name: String, appID: String, _ context: RouteContext) async throws {
         let own = try await ownApps()
         let app = try await own.start(.sample(name, appID: appID))
@@ -119,7 +119,8 @@ package struct DriveHandlers: Sendable {
         context.audit("the sample app \(PrintableText.string(name, limit: 100)) is the app \(app)")
     }
 
-    /// An app that comes while driving is turned off is not among those that leave then.
+    /// Ends an app that connected while driving was being turned off, and so was not ended with the
+    /// others.
     private func endIfOff(
         _ name: String, _ own: OwnApps, _ context: RouteContext
     ) async throws(APIError) {
@@ -131,7 +132,7 @@ package struct DriveHandlers: Sendable {
         }
     }
 
-    /// It says goodbye if it can, and is gone.
+    /// Ends the sample app, which says goodbye if it can.
     func endSample(_ name: String) async { await own?.end(name) }
 
     private func ownApps() async throws -> OwnApps {
@@ -151,7 +152,7 @@ package struct DriveHandlers: Sendable {
         let app = try await apps.find(app)
         if wanted.check == true { return try checked(wanted, from: .app, app) }
         let type = try wanted.rpcType()
-        // Before its parameters are looked at: nobody should have to correct them for nothing.
+        // Before the parameters are checked: nobody should have to correct them in vain.
         if let registration = Self.registration(FunctionID(name: wanted.rpc), type) {
             throw registration
         }
@@ -186,7 +187,8 @@ package struct DriveHandlers: Sendable {
         return report
     }
 
-    /// What would make head unit, app and relayd disagree about who is registered.
+    /// The error for an RPC that would make head unit, app and relayd disagree about who is
+    /// registered.
     private static func registration(_ function: FunctionID?, _ type: RPCType?) -> APIError? {
         guard type ?? .request == .request else { return nil }
         switch function {
@@ -251,7 +253,7 @@ package struct DriveHandlers: Sendable {
 
     // MARK: Compared only
 
-    /// What would become of it, as far as relayd can tell without saying it.
+    /// The result to expect, as far as relayd can tell without sending the RPC.
     private func checked(
         _ wanted: DriveRequest, from sender: RPCSender, _ app: AppStatus
     ) throws -> DriveReport {
@@ -292,7 +294,7 @@ package struct DriveHandlers: Sendable {
         }
     }
 
-    /// - Throws: `RPCBuildError`, or `APIError` when there is too much of it.
+    /// - Throws: `RPCBuildError`, or `APIError` if `set` has too many parameters.
     private func order(
         _ wanted: DriveRequest, _ type: RPCType?, from sender: RPCSender, to app: AppStatus
     ) throws -> BuiltRPC {
@@ -313,7 +315,7 @@ package struct DriveHandlers: Sendable {
             from: sender, negotiated: version)
     }
 
-    /// - Returns: What became of it, and after how long.
+    /// - Returns: The result, and the time it took.
     private func drive(
         _ rpc: DrivenRPC, _ direction: Direction, _ app: AppStatus, _ wanted: DriveRequest,
         what: String
@@ -322,7 +324,7 @@ package struct DriveHandlers: Sendable {
         let session = try wanted.sessionNumber()
         guard let relay else { throw APIError(.conflict, DriveRefusal.noLink.description) }
         let start = NIODeadline.now()
-        // Nil when whoever asked has left, or has ended the scenario that did.
+        // Nil if the client has left, or the scenario that asked was ended.
         let answer: DrivenAnswer?
         do {
             answer = try await relay.drive(
@@ -446,7 +448,7 @@ extension DriveRequest {
 }
 
 extension DriveReport {
-    /// What the head unit has answered.
+    /// Adds the head unit's answer.
     fileprivate mutating func add(_ message: Message) throws {
         do {
             let rpc = try RPCMessage(message)

@@ -26,22 +26,22 @@ package final class DriveSwitch: Sendable {
         }
     }
 
-    /// Has `end` called when it is turned off: what is driven then has to end, because nobody may end it any
-    /// more.
+    /// Registers `end` to be called when driving is turned off: what is driven then has to end, because
+    /// nobody may end it afterwards.
     func whenOff(_ end: @escaping @Sendable () -> Void) {
         state.withLock { $0.ends.append(end) }
     }
 
-    /// - Throws: What to do, while it is off.
+    /// - Throws: An error that says what to do, while driving is off.
     package func check() throws(APIError) {
         guard !isOn else { return }
         throw APIError(.driveOff, Self.remedy)
     }
 
-    /// Why something has ended.
+    /// The reason reported when something ends because driving was turned off.
     static let off = "drive.enabled is off now"
 
-    /// What to do while it is off.
+    /// What to do while driving is off.
     static let remedy = """
         driving the conversation is off; set drive.enabled: true in relayd's configuration and reload \
         it (relayctl reload)

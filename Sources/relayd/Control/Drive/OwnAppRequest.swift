@@ -3,7 +3,7 @@ import SDLProtocol
 import SampleApp
 
 extension SampleApp.Configuration {
-    /// The sample app beside a scenario: it does all that `relayctl sample-app --stay` does.
+    /// The sample app for a scenario: it does everything that `relayctl sample-app --stay` does.
     static func sample(_ name: String, appID: String) -> SampleApp.Configuration {
         var configuration = SampleApp.Configuration()
         (configuration.name, configuration.appID) = (name, appID)
@@ -15,7 +15,7 @@ extension SampleApp.Configuration {
 extension OwnAppRequest {
     static let example = #"{"name": "RPC tester"}"#
 
-    /// Who the app is.
+    /// The identity and behaviour of the app.
     func configuration() throws(APIError) -> SampleApp.Configuration {
         var configuration = SampleApp.Configuration()
         configuration.isIdle = true
@@ -54,7 +54,7 @@ extension OwnAppRequest {
         return text
     }
 
-    /// The same for the same name, so that a head unit knows the app again.
+    /// The same for the same name, so that a head unit recognises the app.
     private var usualAppID: String {
         let letters = name.lowercased().unicodeScalars.map { scalar in
             scalar.properties.isAlphabetic || ("0"..."9").contains(Character(scalar))

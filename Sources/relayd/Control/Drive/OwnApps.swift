@@ -6,13 +6,13 @@ import RelayCore
 import SDLProtocol
 import SampleApp
 
-/// Apps that relayd itself is, so that RPCs can be sent without an app at hand. Each registers when it is asked for,
-/// and stays until it is told to leave, the head unit ends it or the link is lost. To the hub it is an app like
-/// any other, at one end of a pair of sockets. `DriveHandlers` has them.
+/// Apps that relayd itself plays, so that RPCs can be sent without a real app. Each registers on request, and stays
+/// until it is told to leave, the head unit ends it or the link is lost. To the hub it is an app like any other, at
+/// one end of a socket pair. Owned by `DriveHandlers`.
 actor OwnApps {
-    /// At a time.
+    /// Maximum number of apps at a time.
     static let maximum = 8
-    /// Where `relayctl apps` says that they come from.
+    /// Their peer, as shown by `relayctl apps`.
     static let peer = "relayd"
 
     private struct Member {
@@ -30,10 +30,10 @@ actor OwnApps {
     private let relay: Relay
     private let ended: @Sendable (AppID, _ name: String, _ reason: String?) -> Void
     private var members: [String: Member] = [:]
-    /// Names of those that come or go.
+    /// Names of apps that are connecting or leaving.
     private var busy: Set<String> = []
 
-    /// - Parameter ended: Called with each that is over, with the reason when nobody had told it to leave.
+    /// - Parameter ended: Called for each app that has ended, with a reason if it was not told to leave.
     init(
         _ relay: Relay, ended: @escaping @Sendable (AppID, _ name: String, String?) -> Void
     ) {
@@ -44,7 +44,7 @@ actor OwnApps {
     /// Registers an app of that name, unless there is one already.
     ///
     /// - Returns: Its number, and whether it is new.
-    /// - Throws: `APIError` in words, such as the head unit's reason to refuse it.
+    /// - Throws: `APIError` with a reason in words, such as why the head unit refused it.
     func register(_ configuration: SampleApp.Configuration) async throws -> (AppID, isNew: Bool) {
         let name = configuration.name
         if let member = members[name] { return (member.app, false) }
@@ -56,7 +56,7 @@ actor OwnApps {
             try await withTaskCancellationHandler {
                 try await member.registered.get()
             } onCancel: {
-                // Whoever asked does not wait for it any more, and nobody else has asked for the app.
+                // The caller no longer waits for the app, and nobody else has asked for it.
                 member.channel.close(promise: nil)
             }
         } catch {
@@ -67,9 +67,9 @@ actor OwnApps {
         return (member.app, true)
     }
 
-    /// Has an app of that name connect, and does not wait for what it does then.
+    /// Connects an app of that name, without waiting for what it does then.
     ///
-    /// - Throws: `APIError` when there is one already, or no place for it.
+    /// - Throws: `APIError` if there is one already, or no place for it.
     func start(_ configuration: SampleApp.Configuration) async throws -> AppID {
         let name = configuration.name
         guard members[name] == nil else {
@@ -83,14 +83,15 @@ actor OwnApps {
         return member.app
     }
 
-    /// Of those that are there.
+    /// The names of the current apps.
     var names: [String] { members.keys.sorted() }
 
-    /// Has the app leave, and closes its connection when it does not; nothing when there is none.
+    /// Makes the app leave, and closes its connection if it does not. Does nothing if there is no
+    /// such app.
     func end(_ name: String) async {
         guard let member = members[name] else { return }
         relay.loop.execute { member.handler.value.leave() }
-        // In the middle of its tasks it does not leave: it is waited for no longer than a person would.
+        // An app in the middle of its tasks does not leave: relayd waits no longer than a person would.
         let patience = relay.loop.scheduleTask(in: .seconds(3)) {
             member.channel.close(promise: nil)
         }
@@ -98,9 +99,9 @@ actor OwnApps {
         patience.cancel()
     }
 
-    /// Has the app unregister and end its session, and returns when it has.
+    /// Makes the app unregister and end its session, and returns when it has done so.
     ///
-    /// - Throws: `APIError` when relayd is no app of that name.
+    /// - Throws: `APIError` if relayd has no app of that name.
     func leave(_ name: String) async throws {
         guard let member = members[name] else {
             let names = members.keys.sorted().map { "\"\($0)\"" }
@@ -177,7 +178,7 @@ actor OwnApps {
             let handler = SampleAppHandler(
                 SampleApp(configuration: configuration), outcome: outcome,
                 stays: { registered.succeed() }, show: { _ in })
-            // After it is registered this does nothing any more.
+            // Once the app is registered, this has no effect.
             outcome.futureResult.whenComplete { result in
                 let reason =
                     switch result {
@@ -208,7 +209,7 @@ actor OwnApps {
         }.get()
     }
 
-    /// Makes the socket an app of the hub's.
+    /// Attaches the socket to the hub as an app.
     private func attach(_ socket: CInt) async throws -> AppID {
         let relay = relay
         let number = relay.loop.makePromise(of: AppID?.self)

@@ -6,8 +6,8 @@ import SDLProtocol
 import SDLTraffic
 import Synchronization
 
-/// Streams video and audio in apps' places: from the body of a request to the head unit, as fast as it is to be
-/// played. Who may ask is decided before, by `ControlResponder`.
+/// Streams video and audio in place of apps: from the body of a request to the head unit, at playback speed.
+/// `ControlResponder` has decided before who may ask.
 struct StreamHandlers: Sendable {
     let relay: Relay?
     let apps: AppFinder
@@ -42,7 +42,7 @@ struct StreamHandlers: Sendable {
         try context.drive.check()
         let (stream, grant) = try await start(wanted, app, relay)
         let cutOff = request.body.cutOff
-        // Whatever ends it, the body is not read any further.
+        // Whatever ends the stream, the body is not read any further.
         stream.over.whenComplete { _ in cutOff() }
         let name = Self.name(app)
         tell("relayd streams \(wanted.service.name) in the place of", app)
@@ -50,7 +50,8 @@ struct StreamHandlers: Sendable {
         let key = RunningStreams.Key(app: app.id, service: wanted.service)
         let wasStopped = running.begin(key, cutOff)
         defer { running.end(key) }
-        // Turned off while the head unit was asked, driving has not stopped this one.
+        // If driving was turned off while the head unit was being asked, this stream was not
+        // stopped.
         if !context.drive.isOn { wasStopped.set() }
         let isRTP = grant.videoProtocol == "RTP" && wanted.service == .video
         var player = StreamPlayer(StreamPieces(wanted, isRTP: isRTP), stream)
@@ -88,7 +89,8 @@ struct StreamHandlers: Sendable {
                 lateMilliseconds: player.lateMilliseconds, confirmed: isConfirmed))
     }
 
-    /// The first bytes: the service is not started for a stream that never begins, or is none.
+    /// The first bytes: the service is not started for a stream that never begins, or is not of the
+    /// right kind.
     private func beginning(
         of body: RequestBody, _ wanted: StreamRequest
     ) async throws -> ByteBuffer {
@@ -115,14 +117,14 @@ struct StreamHandlers: Sendable {
         return first
     }
 
-    /// An app of relayd's own is in NONE at first, in which a head unit lets nobody stream. So it is while
-    /// nothing is known of it: the observers come behind the traffic.
+    /// Waits until an app of relayd's own has left NONE, in which no head unit allows streaming. An app
+    /// not yet known counts as being in NONE: the observers are behind the traffic.
     private func waitForScreen(
         _ app: AppStatus, _ timeout: TimeAmount, _ relay: Relay
     ) async throws {
         guard app.peer == OwnApps.peer else { return }
         let id = AppID(rawValue: UInt64(app.id))
-        // One that has left is not waited for: who starts the service says so.
+        // An app that has left is not waited for: starting the service reports that.
         let isReady = {
             facts.facts(of: id).map { !$0.isInNone } ?? (facts.departed(id) != nil)
         }
@@ -164,7 +166,7 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    /// The head unit's refusal, in words, with what helps.
+    /// The head unit's refusal in words, with a remedy.
     private func refusal(
         _ wanted: StreamRequest, _ app: AppStatus, _ parameters: [String], _ reason: String?
     ) -> String {
@@ -198,7 +200,7 @@ struct StreamHandlers: Sendable {
 
     private static let streaming: Set<String> = ["NAVIGATION", "PROJECTION"]
 
-    /// Why it ended before its end.
+    /// Why the stream ended early.
     private func ended(
         _ news: StreamNews, _ wanted: StreamRequest, _ name: String, _ player: StreamPlayer
     ) -> APIError {
@@ -216,7 +218,7 @@ struct StreamHandlers: Sendable {
 
     // MARK: Stopping
 
-    /// All that is streamed ends.
+    /// Ends all streams.
     func driveIsOff() { running.stopAll() }
 
     private func stop(
@@ -250,7 +252,7 @@ struct StreamHandlers: Sendable {
     }
 }
 
-/// Plays a body to the head unit, each piece at its time.
+/// Sends a body to the head unit, each piece at its time.
 private struct StreamPlayer {
     private var source: StreamPieces
     private let stream: RelayStream
@@ -261,7 +263,7 @@ private struct StreamPlayer {
     private var end: ContinuousClock.Instant?
     private var due = ContinuousClock.now
 
-    /// A link that is further behind is not caught up with: a burst would come late as well.
+    /// Longest delay that is caught up: after a longer one, a burst would come late as well.
     private static let patience = Duration.seconds(1)
 
     init(_ source: StreamPieces, _ stream: RelayStream) {
@@ -275,8 +277,8 @@ private struct StreamPlayer {
         (duration / .milliseconds(1)).rounded(.down) / 1000
     }
 
-    /// - Parameter isStopped: Somebody wants no more of it.
-    /// - Throws: `StreamIsOver`; `HTTPParserError` or `CancellationError` when the client leaves.
+    /// - Parameter isStopped: Whether somebody has stopped the stream.
+    /// - Throws: `StreamIsOver`; `HTTPParserError` or `CancellationError` if the client leaves.
     mutating func play(
         _ first: ByteBuffer, _ body: RequestBody, until isStopped: () -> Bool
     ) async throws {
@@ -320,7 +322,7 @@ private struct StreamPlayer {
     }
 }
 
-/// What is streamed now, to be stopped by somebody else than who streams it.
+/// The current streams, so that others than their clients can stop them.
 private final class RunningStreams: Sendable {
     struct Key: Hashable {
         var app: Int

@@ -3,7 +3,7 @@ import Media
 import NIOCore
 import SDLProtocol
 
-/// What is to be streamed, as the query of `POST /v1/apps/:app/stream` says.
+/// What to stream, from the query of `POST /v1/apps/:app/stream`.
 struct StreamRequest: Equatable {
     var service = ServiceType.video
     var framesPerSecond = StreamQueryKey.usualFramesPerSecond
@@ -16,7 +16,7 @@ struct StreamRequest: Equatable {
     var session: UInt8?
     var timeout = TimeAmount.milliseconds(Int64(DriveRequest.usualTimeout))
 
-    /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
+    /// - Throws: `APIError` about an invalid value: what was found, what was expected.
     init(_ query: RequestQuery) throws(APIError) {
         var seen: Set<StreamQueryKey> = []
         for (name, text) in query.items {
@@ -57,7 +57,7 @@ struct StreamRequest: Equatable {
         }
     }
 
-    /// What the head unit is asked for.
+    /// The parameters the head unit is asked for.
     var wish: BSONDocument {
         guard service == .video else { return BSONDocument() }
         return [
@@ -68,7 +68,7 @@ struct StreamRequest: Equatable {
         ]
     }
 
-    /// One sample of all channels.
+    /// Bytes of one sample of all channels.
     var sampleBytes: Int { bits / 8 * channels }
 
     private static func fps(_ text: String) throws(APIError) -> Double {
@@ -98,15 +98,15 @@ struct StreamRequest: Equatable {
     private static func wrong(_ message: String) -> APIError { APIError(.badRequest, message) }
 }
 
-/// Cuts what comes into pieces that have a time: a picture, or a moment of sound. A value; holds one piece and
-/// what came with its end.
+/// Cuts the input into pieces with a duration: a picture, or a moment of sound. A value; holds one piece and
+/// the input that came with its end.
 struct StreamPieces {
     struct Piece: Equatable {
-        /// As it goes to the head unit.
+        /// The bytes sent to the head unit.
         var bytes: ByteBuffer
-        /// Bytes of the stream that it has, which packets are larger than.
+        /// Bytes of the original stream in it; packets are larger.
         var streamBytes: Int
-        /// How long it lasts: nanoseconds.
+        /// Duration in nanoseconds.
         var duration: Int64
     }
 
@@ -117,12 +117,12 @@ struct StreamPieces {
 
     private var content: Content
     private let request: StreamRequest
-    /// Of sound: bytes of a piece.
+    /// For sound: bytes of a piece.
     private let soundBytes: Int
-    /// From the beginning of the stream: nanoseconds.
+    /// Nanoseconds from the beginning of the stream.
     private var time: Int64 = 0
 
-    /// Sound in one piece: what apps hand over at a time.
+    /// Milliseconds of sound in one piece: as much as apps hand over at a time.
     static let soundMilliseconds = 50
 
     /// - Parameter isRTP: The head unit takes packets.
@@ -152,7 +152,7 @@ struct StreamPieces {
         }
     }
 
-    /// The next piece that is whole.
+    /// The next complete piece.
     mutating func next() -> Piece? {
         take {
             $0.next()
@@ -161,7 +161,7 @@ struct StreamPieces {
         }
     }
 
-    /// What is left at the end.
+    /// The rest at the end of the input.
     mutating func finish() -> Piece? {
         take {
             $0.finish()

@@ -3,14 +3,14 @@ package import RelayCore
 import SDLProtocol
 package import SDLTraffic
 
-/// Answers what is asked about fault rules, and adds and removes them. Who may do so is decided before,
-/// by `ControlResponder`.
+/// Answers requests about fault rules, and adds and removes rules. `ControlResponder` has decided
+/// before who may do so.
 package struct FaultHandlers: Sendable {
     let relay: Relay?
     let facts: SessionFacts
     /// The accessory's address.
     let address: @Sendable () -> String
-    /// Closes the link and opens it again.
+    /// Closes and reopens the link.
     let reopen: @Sendable (_ reason: String?) async throws -> Void
 
     package init(
@@ -46,7 +46,7 @@ package struct FaultHandlers: Sendable {
         return FaultList(snapshot)
     }
 
-    /// For a request, or for a scenario that relayd runs.
+    /// For requests, and for scenarios that relayd runs.
     func add(_ wanted: FaultRequest, _ context: RouteContext) async throws -> FaultList {
         try context.drive.check()
         if wanted.link == "unplug", (wanted.rules ?? []).isEmpty {
@@ -170,7 +170,7 @@ package struct FaultHandlers: Sendable {
 }
 
 extension FaultRuleError {
-    /// The words, and where the mistake is.
+    /// The message, with the place of the mistake.
     fileprivate func pointing(in request: FaultRuleRequest) -> String {
         let text = part == .filter ? request.filter : request.action
         let letters = Array(text.unicodeScalars)
@@ -207,7 +207,7 @@ extension FaultRuleReport {
             matched: Int(clamping: rule.matched), hits: Int(clamping: rule.hits))
     }
 
-    /// For the log.
+    /// The rule as text for the log.
     fileprivate var text: String {
         (link ? "link \(filter)" : filter) + " -> \(action)"
             + (mayHarmOthers ? " (may harm others)" : "")
@@ -215,7 +215,7 @@ extension FaultRuleReport {
 }
 
 extension FaultStatus {
-    /// Nil while there is nothing to say.
+    /// Nil while there is nothing to report.
     init?(_ snapshot: FaultsSnapshot?) {
         guard let snapshot, !snapshot.rules.isEmpty || snapshot.heldFrames > 0 else { return nil }
         self.init(

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Closes a connection whose request does not come whole in time: who trickles a body in must not sit
-/// there for good. How long relayd takes for its answer is not the client's fault, and not bounded here.
+/// Closes a connection whose request is not complete in time: a client that trickles its body must not
+/// stay for good. The time relayd takes to answer is not the client's fault, and not bounded here.
 final class BodyDeadline: Sendable {
     private let timer: Scheduled<Void>
     private let channel: any Channel
@@ -13,7 +13,7 @@ final class BodyDeadline: Sendable {
         }
     }
 
-    /// The body has come, or nobody waits for it.
+    /// The body has arrived, or nobody waits for it.
     func cancel() { timer.cancel() }
 
     /// The body may take any time.

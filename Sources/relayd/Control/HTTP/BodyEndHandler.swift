@@ -1,16 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// What `RequestBody` tells the handlers of its connection.
+/// Events that `RequestBody` sends to the handlers of its connection.
 enum BodyEvent {
-    /// The body comes at its own pace: how long it takes is not bounded.
+    /// The body arrives at its own pace: its time is not bounded.
     case takesItsTime
-    /// Nobody reads the rest of it: it ends here for whoever does.
+    /// The rest of the body is not wanted: it ends here for its reader.
     case isCutOff
 }
 
-/// Ends a body for its reader before it is whole, when there is no use for the rest. What still comes is thrown
-/// away.
+/// Ends a body for its reader before it is complete, when the rest is not wanted. The rest is discarded.
 final class BodyEndHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

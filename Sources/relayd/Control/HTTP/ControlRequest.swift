@@ -1,25 +1,25 @@
-// What a client asks, as far as it has come. `ControlClients` reads it, `ControlResponder` hands it to the
-// function of its route.
+// A client's request, as far as it has arrived. `ControlClients` reads it; `ControlResponder` passes it to
+// the function of its route.
 
 import NIOCore
 import NIOHTTP1
 
-/// One request. Its body comes when it is asked for: most answers do not need it.
+/// One request. Its body is read on demand: most answers do not need it.
 struct ControlRequest {
     let head: HTTPRequestHead
     let body: RequestBody
 
-    /// A header field; several of one name are one with commas between (RFC 9110, 5.2). Nil without any.
+    /// A header field; several of one name are joined with commas (RFC 9110, 5.2). Nil without any.
     func header(_ name: String) -> String? { head.headers.joined(name) }
 
-    /// Without the query. Bytes, as `RequestTarget` reads them: with a combining mark behind it, "?" would be
+    /// Without the query. Bytes, as `RequestTarget` reads them: followed by a combining mark, "?" would be
     /// another character.
     var path: String {
         String(decoding: head.uri.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
     }
 
-    /// What `AccessControl` decides by: several hosts are shown as several, and HTTP/1.1 without any (RFC
-    /// 9112, 3.2) as one that is not a name.
+    /// The host that `AccessControl` checks: several hosts are given as several, and a missing one in
+    /// HTTP/1.1 (RFC 9112, 3.2) as one that is not a name.
     var authority: String? {
         let isOld = head.version == .http1_0 || head.version == .http0_9
         return header("Host") ?? (isOld ? nil : AccessControl.noHost)
@@ -27,7 +27,7 @@ struct ControlRequest {
 }
 
 extension HTTPRequestHead {
-    /// Whether more than this is to come.
+    /// Whether a body follows.
     var hasBody: Bool {
         headers.joined("Content-Length") ?? "0" != "0"
             || headers.contains(name: "Transfer-Encoding")
@@ -64,9 +64,9 @@ final class RequestParts {
         iterator = stream.makeAsyncIterator()
     }
 
-    /// The head of the next request, past what was not read of the one before; nil when there is none.
+    /// The head of the next request, skipping the unread rest of the one before; nil if there is none.
     ///
-    /// - Throws: `HTTPParserError` when what comes is not HTTP.
+    /// - Throws: `HTTPParserError` if the input is not HTTP.
     func head() async throws -> HTTPRequestHead? {
         while isInRequest { _ = try await body() }
         guard case .head(let head)? = try await next() else { return nil }
@@ -76,7 +76,8 @@ final class RequestParts {
 
     /// The next piece of the body; nil at its end.
     ///
-    /// - Throws: `HTTPParserError` when the client leaves in the middle of it, or it is not HTTP.
+    /// - Throws: `HTTPParserError` if the client leaves in the middle of the body, or the input is
+    ///   not HTTP.
     func body() async throws -> ByteBuffer? {
         guard isInRequest else { return nil }
         if case .body(let bytes)? = try await next() { return bytes }
@@ -94,7 +95,8 @@ final class RequestParts {
     }
 }
 
-/// The body of one request. It has `ControlLimits.idle` to come, unless `piecewise` is asked for it.
+/// The body of one request. It has to arrive within `ControlLimits.idle`, unless `piecewise` is
+/// called.
 struct RequestBody {
     private let parts: RequestParts
     private let deadline: BodyDeadline?
@@ -104,9 +106,9 @@ struct RequestBody {
         self.deadline = deadline
     }
 
-    /// All of it.
+    /// The whole body.
     ///
-    /// - Throws: `TooLong` when there are more than `limit` bytes; `HTTPParserError`.
+    /// - Throws: `TooLong` if there are more than `limit` bytes; `HTTPParserError`.
     func whole(limit: Int) async throws -> ByteBuffer {
         var bytes = ByteBuffer()
         while let part = try await parts.body() {
@@ -119,15 +121,15 @@ struct RequestBody {
 
     struct TooLong: Error {}
 
-    /// From now on it may take any time, and is read with `next`.
+    /// From now on the body may take any time, and is read with `next`.
     func piecewise() { deadline?.lift() }
 
-    /// The next piece; nil at its end. What has not been asked for waits at the client, but for a few pieces.
+    /// The next piece; nil at the end. Except for a few pieces, data not yet asked for waits at the client.
     ///
     /// - Throws: `HTTPParserError` when the client leaves in the middle of it.
     func next() async throws -> ByteBuffer? { try await parts.body() }
 
-    /// Ends it for whoever reads it; to be called from anywhere.
+    /// Ends the body for its reader; can be called from anywhere.
     var cutOff: @Sendable () -> Void {
         { [deadline] in deadline?.cutOff() }
     }

@@ -1,4 +1,4 @@
-// What a client is answered. Handlers make it, `ControlClients` writes it.
+// The answer to a client. Handlers create it, `ControlClients` writes it.
 
 import ControlAPI
 import NIOCore
@@ -32,7 +32,7 @@ struct ControlResponse: Sendable {
     var withoutBody: ControlResponse {
         var response = self
         response.body = .whole(ByteBuffer())
-        // Without a length NIO would write the end of a body in pieces.
+        // Without a length NIO would write the end of a chunked body.
         if !headers.contains(name: "Content-Length") {
             response.headers.add(name: "Content-Length", value: "0")
         }
@@ -48,7 +48,7 @@ extension ControlResponse {
         json(bytes: try APICoding.encode(value), status: status)
     }
 
-    /// An answer that is JSON already.
+    /// An answer that is already encoded as JSON.
     static func json(bytes: [UInt8], status: HTTPResponseStatus = .ok) -> ControlResponse {
         ControlResponse(
             status, .ofMoment("application/json; charset=utf-8"),
@@ -57,7 +57,7 @@ extension ControlResponse {
 }
 
 extension HTTPHeaders {
-    /// Of an answer that describes this moment, and is not to be kept.
+    /// The headers of an answer that describes this moment and must not be cached.
     static func ofMoment(_ contentType: String) -> HTTPHeaders {
         ["Content-Type": contentType, "Cache-Control": "no-store"]
     }
@@ -73,12 +73,12 @@ struct ResponseWriter: Sendable {
 
     /// Waits until the client has taken most of what was written before.
     ///
-    /// - Throws: when the client has left.
+    /// - Throws: if the client has left.
     func write(_ bytes: ByteBuffer) async throws {
         try await outbound.write(.body(.byteBuffer(bytes)))
     }
 
-    /// A whole answer, its end included.
+    /// Writes a whole answer, including its end.
     func write(_ response: ControlResponse) async throws {
         let head = HTTPServerResponsePart.head(
             HTTPResponseHead(

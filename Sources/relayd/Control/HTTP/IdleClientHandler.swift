@@ -1,11 +1,11 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// Closes a connection on which no request comes: gives a client so long for a whole one, from the
-/// connection on and from the end of the answer before.
+/// Closes a connection on which no request arrives: a client has a limited time for a complete
+/// request, counted from the connection or from the end of the previous answer.
 ///
-/// While an answer is being made or written the time does not run: how long that takes is not the
-/// client's fault, and `StalledClientHandler` looks after who does not read.
+/// The time does not run while an answer is being made or written: that delay is not the client's
+/// fault, and `StalledClientHandler` handles clients that do not read.
 package final class IdleClientHandler: ChannelDuplexHandler {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPServerRequestPart
@@ -15,10 +15,10 @@ package final class IdleClientHandler: ChannelDuplexHandler {
     private let limit: TimeAmount
     private var lastSign = NIODeadline.distantPast
     private var timer: Scheduled<Void>?
-    /// Requests that have begun to come and have not got all of their answer.
+    /// Requests that have begun to arrive and are not fully answered.
     private var unanswered = 0
     private var isRequestComing = false
-    /// The body of the request that comes may take any time.
+    /// The body of the current request may take any time.
     private var isPatient = false
 
     package init(_ limit: TimeAmount) {

@@ -3,13 +3,13 @@ import SDLAdvice
 import SDLProtocol
 import SDLTraffic
 
-/// relayd's metrics: which there are, what they are called, where their numbers are from. Made for
-/// each request by `ReportHandlers`.
+/// relayd's metrics: their names, and where their numbers come from. Created by `ReportHandlers`
+/// for each request.
 ///
-/// How many series there are does not depend on what peers send: names of apps, functions and
-/// result codes are bounded by `TrafficStatistics`, and there is no label for a connection or a
-/// session. Latency is a histogram per kind of request; one per function would be 1,400 series that
-/// are mostly empty, so the percentiles of each function and app stand in `GET /v1/stats` instead.
+/// The number of series does not depend on what peers send: names of apps, functions and result
+/// codes are bounded by `TrafficStatistics`, and there is no label for a connection or a session.
+/// Latency is a histogram per kind of request; one per function would be 1,400 series that are
+/// mostly empty, so the percentiles of each function and app are in `GET /v1/stats` instead.
 struct Metrics {
     let status: StatusSnapshot
     let statistics: TrafficStatistics.Counts

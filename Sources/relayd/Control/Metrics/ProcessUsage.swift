@@ -1,6 +1,6 @@
 import Glibc
 
-/// Memory, processor time and descriptors of this process, by the names all Prometheus clients use.
+/// Memory, processor time and descriptors of this process, as all Prometheus clients report them.
 struct ProcessUsage: Sendable {
     var residentBytes: Int?
     var cpuSeconds: Double
@@ -34,7 +34,7 @@ struct ProcessUsage: Sendable {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // ".", ".." and the one that reads.
+        // Without ".", ".." and the descriptor used to read the directory.
         return max(0, count - 3)
     }
 }

@@ -54,7 +54,7 @@ package struct PrometheusText {
         ///
         /// - Parameters:
         ///   - bounds: Upper bounds, rising, in the family's unit.
-        ///   - counts: One per bound and one for what is above, not yet summed up.
+        ///   - counts: One per bound and one for values above the last; not cumulative.
         package static func histogram(
             bounds: [Double], counts: [UInt64], sum: Double, _ labels: (String, String)...
         ) -> [Sample] {
@@ -70,7 +70,7 @@ package struct PrometheusText {
         }
     }
 
-    /// Backslash and line feed, and in labels the quote (Prometheus, "Text-based format").
+    /// Escapes backslash and line feed, and in labels the quote (Prometheus, "Text-based format").
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -5,8 +5,8 @@ import NIOHTTP1
 
 /// Answers to the requests on the control socket, one function per request.
 ///
-/// `ControlResponder` hands requests in; the rest of relayd is asked for a snapshot, for facts and
-/// advice, for messages, and to do things.
+/// `ControlResponder` passes requests in; the rest of relayd is asked for a snapshot, facts, advice
+/// and messages, and to perform actions.
 struct ControlHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let apps: AppHandlers

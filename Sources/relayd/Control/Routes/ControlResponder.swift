@@ -6,8 +6,8 @@ import SDLProtocol
 
 /// From a request to its answer: path, route, gate, handler, in this order and in this place only.
 ///
-/// Everything after the match is decided about the route that was matched. Who changes something is
-/// logged, and so is who may not.
+/// Everything after the match applies to the matched route. Changes are logged with who made them,
+/// and so are refused ones.
 struct ControlResponder: Sendable {
     private let access = AccessControl()
     private let handlers: RouteHandlers
@@ -21,16 +21,16 @@ struct ControlResponder: Sendable {
         drive = handlers.drive
     }
 
-    /// - Parameter peer: Who asks, as far as places go.
+    /// - Parameter peer: The client that places are counted for.
     func respond(
         to request: ControlRequest, at endpoint: ControlEndpoint, on channel: any Channel,
         from peer: ControlShares.Peer, _ logger: Logger
     ) async throws -> ControlResponse {
-        // Errors, too: a body behind the answer to HEAD would be taken for the next answer.
+        // Errors too: a body after the answer to HEAD would be taken for the next answer.
         Self.forMethod(request, try await told(request, endpoint, channel, peer, logger))
     }
 
-    /// The answer, or what is wrong.
+    /// The answer, or an error as an answer.
     private func told(
         _ request: ControlRequest, _ endpoint: ControlEndpoint, _ channel: any Channel,
         _ peer: ControlShares.Peer, _ logger: Logger
@@ -86,8 +86,8 @@ struct ControlResponder: Sendable {
             logger: logger, drive: drive)
         switch route.access {
         case .open, .read: return try await handler(request, context)
-        // Who has the token may change things, so only who may change things gets it.
-        // The same of what was recorded, which is more than passes while somebody looks.
+        // Anybody with the token may make changes, so only those who may make changes get it. The
+        // same goes for recordings, which hold more than passes while somebody looks.
         case .secret, .kept:
             _ = try await endpoint.admit(channel)
             return try await handler(request, context)
@@ -104,7 +104,7 @@ struct ControlResponder: Sendable {
         }
     }
 
-    /// What came of a change, errors of the client included: all of it is logged.
+    /// The result of a change; all results are logged, including errors of the client.
     private func changed(
         _ request: ControlRequest, _ context: RouteContext, _ handler: RouteHandlers.Handler
     ) async throws -> ControlResponse {
@@ -115,7 +115,7 @@ struct ControlResponder: Sendable {
         }
     }
 
-    /// What was driven, its handler has logged; errors of the client are logged here.
+    /// The handler logs what was driven; errors of the client are logged here.
     private func driven(
         _ request: ControlRequest, _ context: RouteContext, _ handler: RouteHandlers.Handler
     ) async throws -> ControlResponse {

@@ -1,7 +1,8 @@
 package import AccessoryLinks
 import ControlAPI
 
-/// Answers what is plugged in, as relayd itself sees it: its user, its groups, its sandbox.
+/// Lists the devices that are plugged in, as relayd itself sees them: with its user, groups and
+/// sandbox.
 package struct DeviceHandlers: Sendable {
     private let survey: @Sendable () async -> DeviceList
 
@@ -9,7 +10,7 @@ package struct DeviceHandlers: Sendable {
         self.survey = survey
     }
 
-    /// One survey after the other, beside all event loops. There from the first one on.
+    /// Runs one survey after the other, off all event loops. Created by the first survey.
     private static let thread = SerialThread(named: "usb survey")
 
     @Sendable

@@ -3,16 +3,16 @@ import NIOCore
 import NIOHTTP1
 import SDLProtocol
 
-/// Answers what is asked about recordings.
+/// Answers requests about recordings.
 package struct RecordHandlers: Sendable {
     package var report: @Sendable () -> RecordReport
     package var start: @Sendable (_ name: String?) async throws -> RecordReport
     package var stop: @Sendable () async throws -> RecordReport
     package var save: @Sendable (_ name: String?) async throws -> SaveReport
     package var mark: @Sendable (_ text: String) async throws -> ActionReport
-    /// Writes a trace of what passes from now on, until the client leaves or relayd stops.
+    /// Writes a trace of the traffic from now on, until the client leaves or relayd stops.
     var live: @Sendable (ResponseWriter, _ limit: Duration?) async throws -> Void
-    /// Those there are.
+    /// The existing recordings.
     package var library = RecordingLibrary(nil)
 
     init(_ recorder: Recorder) {
@@ -86,7 +86,7 @@ package struct RecordHandlers: Sendable {
         return line
     }
 
-    /// After how long a live trace is to end; nil for never.
+    /// The time after which a live trace ends; nil for never.
     private static func seconds(_ query: RequestQuery) throws(APIError) -> Duration? {
         var seconds: Int?
         for (name, value) in query.items {

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import SDLTraffic
 
-/// Answers what is asked about recordings that there are: the list, the files, and what they say.
+/// Answers requests about existing recordings: the list, the files, and their contents.
 struct RecordingHandlers: Sendable {
     let library: RecordingLibrary
 
@@ -40,7 +40,7 @@ struct RecordingHandlers: Sendable {
         let file = try await library.open(context.segment("name"))
         var headers = HTTPHeaders.ofMoment("application/x-pcapng")
         headers.add(name: "Content-Disposition", value: Self.disposition(file.name))
-        // How much of one that is being written is whole blocks is not known before.
+        // The number of whole blocks in a file that is being written is not known beforehand.
         if !file.isGrowing { headers.add(name: "Content-Length", value: "\(file.bytes)") }
         return ControlResponse(
             .ok, headers,
@@ -50,7 +50,7 @@ struct RecordingHandlers: Sendable {
             })
     }
 
-    /// A name that needs no quoting is told (RFC 6266); relayd's own are such.
+    /// Includes the name only if it needs no quoting (RFC 6266), as relayd's own names do.
     private static func disposition(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy { byte in
             switch byte {

@@ -6,7 +6,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// Answers what is asked about relayd as a whole: apps, counts, configuration, metrics.
+/// Answers requests about relayd as a whole: apps, counts, configuration, metrics.
 package struct ReportHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     var statistics = TrafficStatistics()

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Answers with the RPC specification that `DriveHandlers` compares with, for forms and programs.
 package struct SpecificationHandlers: Sendable {
-    /// Made when somebody asks first: it has some hundred kilobytes, and stays the same while relayd runs.
+    /// Built at the first request: it has some hundred kilobytes, and stays the same while relayd runs.
     private final class Answer: Sendable {
         struct Made: Sendable {
             let content: ByteBuffer
@@ -30,7 +30,7 @@ package struct SpecificationHandlers: Sendable {
     private let answer = Answer()
 
     init(_ specification: SpecificationFile.InForce) {
-        // Also when what others say is compared with nothing.
+        // Also if the RPCs of others are not validated.
         catalogue = specification.validator?.catalogue ?? .builtIn
         file = specification.report?.file
     }
@@ -47,7 +47,7 @@ package struct SpecificationHandlers: Sendable {
             return Answer.Made(
                 content: content, tag: "\"\(catalogue.version)-\(content.readableBytes)-\(sum)\"")
         }
-        // Kept by browsers, and asked for again each time: another relayd may have another one.
+        // Browsers keep it and revalidate it each time: another relayd may have another one.
         let headers: HTTPHeaders = [
             "Content-Type": "application/json; charset=utf-8",
             "Cache-Control": "private, no-cache", "ETag": made.tag,

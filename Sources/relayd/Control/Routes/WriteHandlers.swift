@@ -5,8 +5,7 @@ import NIOHTTP1
 import RelayCore
 import SDLProtocol
 
-/// Answers the requests that change something. Who may ask is decided before, by
-/// `ControlResponder`.
+/// Answers the requests that change something. `ControlResponder` has decided before who may ask.
 struct WriteHandlers: Sendable {
     let apps: AppFinder
     let actions: ControlActions
@@ -96,7 +95,7 @@ extension APIError {
 }
 
 extension ControlRequest {
-    /// The body, understood. It is read within the time a request may take.
+    /// The decoded body. It is read within the time limit of a request.
     ///
     /// - Throws: `APIError` that says what was found and what was expected.
     func controlBody<Body: ControlBody>(

@@ -2,13 +2,13 @@ import ControlAPI
 import SDLProtocol
 import Scenarios
 
-/// Does what a scenario needs with relayd's own handlers, as if whoever runs it had asked for each thing: every
-/// one is in the log with their name. Made by `ScenarioHandlers` for each run.
+/// Performs the actions of a scenario with relayd's own handlers, as if the person who runs it had asked for
+/// each of them: each one is logged with their name. Created by `ScenarioHandlers` for each run.
 actor HandlerBench: ScenarioBench {
     private let handlers: ScenarioHandlers
     private let context: RouteContext
     private var samples: [String] = []
-    /// Apps that relayd is because of this run.
+    /// Apps of relayd's own that this run has registered.
     private var ownApps: Set<String> = []
 
     init(_ handlers: ScenarioHandlers, _ context: RouteContext) {
@@ -86,7 +86,8 @@ actor HandlerBench: ScenarioBench {
 
     // MARK: Pieces
 
-    /// What is allowed while `drive.enabled` is true, which a reload may change.
+    /// Runs an action that is allowed only while `drive.enabled` is true, which a reload may
+    /// change.
     private func driving<Answer>(
         _ body: () async throws -> Answer
     ) async throws(ScenarioBenchError) -> Answer {
@@ -95,7 +96,7 @@ actor HandlerBench: ScenarioBench {
                 try handlers.drive.check()
                 return try await body()
             } catch let error as APIError {
-                // It may have been said all the same: only the answer is missing.
+                // The RPC may have been sent all the same: perhaps only the answer is missing.
                 let reason = PrintableText.string(error.error.message, limit: 300)
                 context.audit("a step of the scenario failed: \(reason)")
                 throw error

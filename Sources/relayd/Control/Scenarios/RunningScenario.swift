@@ -2,7 +2,8 @@ import ControlAPI
 import Scenarios
 import Synchronization
 
-/// The scenario that relayd runs. One at a time: two would take each other's messages for their own.
+/// The scenario that relayd runs. One at a time: two would mistake each other's messages for their
+/// own.
 final class RunningScenario: Sendable {
     private struct State {
         var place: UInt64?
@@ -15,10 +16,10 @@ final class RunningScenario: Sendable {
 
     private let state = Mutex(State())
 
-    /// What it calls itself; nil while there is none.
+    /// The name of the running scenario; nil if there is none.
     var name: String? { state.withLock { $0.place == nil ? nil : $0.name } }
 
-    /// The place to run a scenario in, which is free again when it is given back or nobody has it any more.
+    /// The right to run a scenario, which is free again when it is given back or released.
     final class Place: Sendable {
         private let number: UInt64
         private let running: RunningScenario
@@ -27,7 +28,8 @@ final class RunningScenario: Sendable {
             (self.number, self.running) = (number, running)
         }
 
-        /// What ends the scenario, from anywhere; called at once when somebody has ended it before.
+        /// Sets the function that ends the scenario; called at once if somebody has ended it
+        /// already.
         func stops(with stop: @escaping @Sendable (_ reason: String) -> Void) {
             let reason = running.state.withLock { state -> String? in
                 guard state.place == number else { return nil }
@@ -46,7 +48,7 @@ final class RunningScenario: Sendable {
         deinit { giveBack() }
     }
 
-    /// - Throws: `APIError` that names the one that runs.
+    /// - Throws: `APIError` that names the running scenario.
     func begin(_ name: String) throws(APIError) -> Place {
         let (number, other) = state.withLock { state -> (UInt64, String?) in
             guard state.place == nil else { return (0, state.name) }
@@ -63,7 +65,7 @@ final class RunningScenario: Sendable {
         return Place(number, self)
     }
 
-    /// - Returns: The name of the one that was told to end; nil without any.
+    /// - Returns: The name of the scenario that was told to end; nil if there was none.
     func stop(_ reason: String) -> String? {
         let (name, stop) = state.withLock { state in
             state.reason = reason

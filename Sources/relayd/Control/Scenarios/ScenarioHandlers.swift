@@ -4,8 +4,8 @@ import SDLProtocol
 import SDLTraffic
 import Scenarios
 
-/// Runs scenarios inside relayd, checks them, and lists the ready ones. Who may do so is decided before, by
-/// `ControlResponder`.
+/// Runs scenarios inside relayd, checks them, and lists the ready ones. `ControlResponder` has decided
+/// before who may do so.
 struct ScenarioHandlers: Sendable {
     let status: @Sendable () async throws -> StatusSnapshot
     let apps: AppHandlers
@@ -84,7 +84,7 @@ struct ScenarioHandlers: Sendable {
         let share = try context.streamPlace(request)
         let place = try running.begin(name)
         try drive.check()
-        // What came before is no part of it.
+        // Earlier messages are not part of the run.
         let start = messages.ring.latest
         let run = ScenarioStream(
             wanted: wanted, name: name, bench: HandlerBench(self, context),
@@ -111,7 +111,7 @@ struct ScenarioHandlers: Sendable {
         )
     }
 
-    /// The one that runs ends.
+    /// Ends the running scenario.
     func driveIsOff() { _ = running.stop(DriveSwitch.off) }
 
     private func tell(_ what: String, _ context: RouteContext) {
@@ -119,7 +119,7 @@ struct ScenarioHandlers: Sendable {
         events.add(.control, what + ", as somebody asked")
     }
 
-    /// What came of it, for the log.
+    /// The result, for the log.
     private static func words(_ result: ScenarioResult) -> String {
         let failed = result.steps.first { $0.failure != nil }
         let reason = failed?.failure?.summary ?? result.problem

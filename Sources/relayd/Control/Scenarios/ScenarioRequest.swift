@@ -3,13 +3,13 @@ import NIOCore
 import SDLProtocol
 import Scenarios
 
-/// What a client wants to be run: the query and the body of `POST /v1/scenarios/run`.
+/// A request to run a scenario: the query and the body of `POST /v1/scenarios/run`.
 struct ScenarioRequest {
     let scenario: Scenario
     let values: [String: AnyJSON]
     let mayHarmOthers: Bool
 
-    /// - Throws: `APIError` with everything that is wrong with the scenario, a line for each.
+    /// - Throws: `APIError` with all problems of the scenario, one line each.
     init(_ request: ControlRequest) async throws {
         let query = try RequestQuery(request.head.uri)
         var mayHarmOthers: Bool?

@@ -5,8 +5,8 @@ import SDLTraffic
 import Scenarios
 import ServiceLifecycle
 
-/// The answer to `POST /v1/scenarios/run`: runs the scenario and tells its steps, until it is over. A client
-/// that leaves ends it; it is waited for all the same, so that nothing that it has added is left.
+/// The answer to `POST /v1/scenarios/run`: runs the scenario and reports its steps, until it is over. If the
+/// client leaves, the scenario ends; its end is still awaited, so that nothing it has added is left behind.
 struct ScenarioStream: Sendable {
     let wanted: ScenarioRequest
     /// Printable.
@@ -16,16 +16,17 @@ struct ScenarioStream: Sendable {
     /// The message to begin after.
     let start: UInt64
     let framing: StreamFraming
-    /// Keep the time while it runs.
+    /// Runs the timers of the scenario.
     let timers: any EventLoop
-    /// When nothing happens, it says so this often.
+    /// Interval of the heartbeat when nothing happens.
     let heartbeat: TimeAmount
     let executor: (any TaskExecutor)?
 
-    /// Returns when it is over, and the client has got all of it or has left.
+    /// Returns when the scenario is over and the client has got everything or has left.
     ///
-    /// - Parameter ended: Told what came of it. The place is free then, however slow the client is.
-    /// - Throws: When the client has not got all of it.
+    /// - Parameter ended: Called with the result. The place is free by then, however slow the
+    ///   client is.
+    /// - Throws: If the client has not got everything.
     func run(
         _ writer: ResponseWriter, _ place: RunningScenario.Place,
         ended: @escaping @Sendable (ScenarioResult) -> Void
@@ -33,7 +34,7 @@ struct ScenarioStream: Sendable {
         let (events, telling) = AsyncStream.makeStream(of: ScenarioEvent.self)
         let conductor = conductor(telling)
         place.stops { conductor.stop($0) }
-        // Not children: the run goes on to its end when this task is cancelled.
+        // Not child tasks: the run continues to its end if this task is cancelled.
         let reader = Task(executorPreference: executor) { await feed(conductor) }
         let running = Task(executorPreference: executor) {
             let result = await conductor.run(file: name)
@@ -116,10 +117,10 @@ struct ScenarioStream: Sendable {
 
     // MARK: Messages in
 
-    /// Entries made into messages before others may work.
+    /// Entries converted to messages before yielding.
     private static let entriesPerLook = 64
 
-    /// Tells the conductor what passes, until the task is cancelled.
+    /// Passes the traffic to the conductor, until the task is cancelled.
     private func feed(_ conductor: ScenarioConductor) async {
         var formatter = MessageFormatter(.json, hasColours: false)
         var line = ByteBuffer()

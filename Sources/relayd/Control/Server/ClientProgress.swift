@@ -1,19 +1,20 @@
 import NIOCore
 
-/// What one client had sent and taken at one moment. `ControlClients` asks when relayd stops.
+/// What one client had sent and taken at one moment. `ControlClients` asks for it when relayd
+/// stops.
 package struct ClientProgress: Sendable, Equatable {
-    /// Bytes that came from it.
+    /// Bytes received from the client.
     package var received: Int
-    /// Bytes of its answers that its system has taken.
+    /// Bytes of its answers that the kernel has taken.
     package var taken: Int
-    /// Bytes of its answers that wait for it.
+    /// Bytes of its answers that are still buffered.
     package var unsent: Int
-    /// Whether it has sent all of what it asks.
+    /// Whether it has sent its whole request.
     package var isRequestWhole: Bool
 }
 
 extension ClientProgress {
-    /// Nil when the channel is closed or not a client's. On its loop.
+    /// Nil if the channel is closed or not a client's. Called on its loop.
     init?(of channel: any Channel) {
         let operations = channel.pipeline.syncOperations
         guard let bytes = try? operations.handler(type: PlaceHandler.self),
@@ -25,9 +26,9 @@ extension ClientProgress {
             isRequestWhole: last.conversation.isInputWhole)
     }
 
-    /// Whether it was the client's turn and it did something, or it is relayd's turn.
+    /// Whether the client did something when it was its turn, or it is relayd's turn.
     ///
-    /// How much waits for it says nothing about that: an answer grows at the other end meanwhile.
+    /// The number of unsent bytes does not tell: meanwhile an answer grows at its other end.
     package func goesOn(since before: ClientProgress) -> Bool {
         if unsent > 0 { return taken != before.taken }
         return isRequestWhole || received != before.received

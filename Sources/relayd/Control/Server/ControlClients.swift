@@ -5,24 +5,24 @@ import NIOHTTP1
 import ServiceLifecycle
 import Synchronization
 
-/// Sets up and serves the clients that come by one endpoint, each from its pipeline to its last answer.
-/// Nothing here needs a socket.
+/// Sets up and serves the clients of one endpoint, each from its pipeline to its last answer. Nothing
+/// here needs a socket.
 struct ControlClients: Sendable {
     let endpoint: ControlEndpoint
     let responder: ControlResponder
-    /// With clients that are being answered when relayd stops.
+    /// The patience with clients that are being answered when relayd stops.
     var endPatience = EndPatience()
     let logger: Logger
     private let refusals = RefusalLog()
 
-    /// Makes the pipeline of a connection, or says no to a peer that has its share. On the channel's
-    /// loop.
+    /// Makes the pipeline of a connection, or turns away a peer that has its share already. Called
+    /// on the channel's loop.
     ///
-    /// - Parameter peer: Who is at the other end; nil when it has left already.
+    /// - Parameter peer: Who is at the other end; nil if it has left already.
     func accept(
         _ channel: any Channel, from peer: ControlShares.Peer?
     ) -> EventLoopFuture<AcceptedClient> {
-        // Nobody is left to hear why.
+        // Nobody is left to be told why.
         guard let peer else { return turnAway(channel, endpoint.shares.limits.ofPeer, nil) }
         let place: ControlShares.Place
         do throws(ControlShares.Full) {
@@ -36,7 +36,7 @@ struct ControlClients: Sendable {
         }
     }
 
-    /// HTTP within the limits, from the socket inwards.
+    /// Builds the HTTP pipeline with its limits, from the socket inwards.
     private static func makePipeline(
         of channel: any Channel, _ place: ControlShares.Place
     ) throws -> AcceptedClient.Connection {
@@ -47,7 +47,7 @@ struct ControlClients: Sendable {
         let bytes = PlaceHandler(place)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(bytes)
-        // One request at a time is taken, and what is not HTTP answered, by `converse`.
+        // `converse` takes one request at a time, and answers input that is not HTTP.
         try pipeline.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
@@ -60,7 +60,8 @@ struct ControlClients: Sendable {
             configuration: .init(isOutboundHalfClosureEnabled: true))
     }
 
-    /// - Parameter place: To hear why; without one the connection is closed at once.
+    /// - Parameter place: The place the client keeps while it is told why; without one the
+    ///   connection is closed at once.
     private func turnAway(
         _ channel: any Channel, _ limit: ControlOverflow.Limit, _ place: ControlShares.Place?
     ) -> EventLoopFuture<AcceptedClient> {
@@ -70,8 +71,8 @@ struct ControlClients: Sendable {
         }
     }
 
-    /// One client, until it leaves. At shutdown an idle one is closed at once, one that is being
-    /// answered is waited for as long as `EndPatience` allows.
+    /// Serves one client until it leaves. At shutdown an idle client is closed at once; one that is
+    /// being answered gets as long as `EndPatience` allows.
     func serve(_ accepted: AcceptedClient) async {
         guard let client = accepted.take() else { return }
         let channel = client.channel
@@ -79,7 +80,7 @@ struct ControlClients: Sendable {
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await converse(with: client, from: peer) }
-                // An answer that waits for news would not notice that its client left.
+                // An answer that waits for news does not notice that its client has left.
                 group.addTask { try? await channel.closeFuture.get() }
                 await group.next()
                 group.cancelAll()
@@ -90,8 +91,8 @@ struct ControlClients: Sendable {
         }
     }
 
-    /// Closes the connection of a client that does not do its part: does not take its last answer, or
-    /// does not send the rest of its request. On the channel's loop.
+    /// Closes the connection of a client that does not take its last answer or does not send the rest
+    /// of its request. Called on the channel's loop.
     private func end(
         _ channel: any Channel, _ patience: EndPatience, since before: ClientProgress? = nil
     ) {
@@ -108,7 +109,7 @@ struct ControlClients: Sendable {
 
     // MARK: Answering
 
-    /// Request by request, until one of both sides ends the connection.
+    /// Answers request by request, until one side ends the connection.
     private func converse(
         with client: AcceptedClient.Connection, from peer: ControlShares.Peer
     ) async {
@@ -134,7 +135,7 @@ struct ControlClients: Sendable {
         }
     }
 
-    /// What is said to somebody whose request was not read to its end.
+    /// The answer to a request that could not be read to its end.
     private static func refusal(_ error: HTTPParserError) throws -> ControlResponse {
         guard error == .headerOverflow else {
             return ControlResponse(.badRequest, ["Connection": "close"])
@@ -165,7 +166,7 @@ struct ControlClients: Sendable {
             deadline?.cancel()
             DashboardPage.harden(&response.headers)
             response.headers.add(name: "Server", value: "relayd/\(Version.current)")
-            // What is left of a body is not read as another request.
+            // The rest of a body must not be read as another request.
             if hasBody { response.headers.add(name: "Connection", value: "close") }
             try await ResponseWriter(outbound).write(response)
             if hasBody { channel.close(mode: .output, promise: nil) }
@@ -176,8 +177,8 @@ struct ControlClients: Sendable {
 
 /// A client between being accepted and being served.
 ///
-/// When the server is cancelled, clients that wait to be served are dropped; an asynchronous
-/// channel must not be dropped, or NIO ends the process. So they are closed here.
+/// When the server is cancelled, clients that wait to be served are dropped. NIO ends the process
+/// if an asynchronous channel is dropped without being closed, so they are closed here.
 final class AcceptedClient: Sendable {
     typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
@@ -189,7 +190,7 @@ final class AcceptedClient: Sendable {
         self.peer = peer
     }
 
-    /// One that was turned away: there is nothing to serve.
+    /// A client that was turned away: there is nothing to serve.
     init() {
         client = Mutex(nil)
         peer = .user(nil)

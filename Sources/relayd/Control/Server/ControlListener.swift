@@ -5,42 +5,42 @@ import Synchronization
 
 /// The control socket as a file: created safely, owned, and removed again.
 ///
-/// Made by `ControlServer` before anything else of relayd starts, so that a second relayd stops
-/// before it touches the accessory. The order is what makes it safe without touching the
-/// process-wide umask: bind, set group and mode, and only then listen, because nobody can connect
-/// to a bound socket that does not listen.
+/// Created by `ControlServer` before anything else of relayd starts, so that a second relayd stops
+/// before it touches the accessory. The order makes it safe without changing the process-wide
+/// umask: bind, set group and mode, and only then listen, because nobody can connect to a bound
+/// socket that does not listen.
 package final class ControlListener: Sendable {
     package struct Configuration: Sendable, Equatable {
         /// Path of the socket; nil means the usual place (see `ControlSocket`).
         package var socketPath: String?
-        /// Permission bits. Writing to the socket file is what connecting needs.
+        /// Permission bits. Connecting needs write permission on the socket file.
         package var mode = defaultMode
         /// Group the socket is given to; nil leaves the process's own.
         package var group: String?
-        /// Whether those whom the mode lets in although they are neither owner, group nor root may
-        /// only look.
+        /// Whether users who are admitted by the mode, but are not the owner, root or in the group,
+        /// may only look.
         package var isReadOnlyForOthers = true
 
-        /// 0660: the user relayd runs as and one group. Both may look and change things.
+        /// 0660: the user relayd runs as and one group. Both may look and make changes.
         package static let defaultMode: UInt16 = 0o660
     }
 
     package let path: String
-    /// Who may change something.
+    /// Decides who may make changes.
     package let writePolicy: WritePolicy
 
     private struct State {
         /// Closed by whoever takes it out.
         var descriptor: Int32?
-        /// Whether `path` still is the socket we made.
+        /// Whether `path` is still the socket we created.
         var isPublished: Bool
     }
     private let state: Mutex<State>
-    /// Device and inode of our socket: the name may have been taken over by somebody else.
+    /// Device and inode of our socket: another process may have taken over the name.
     private let identity: FileIdentity?
 
-    /// Connections the kernel keeps while we are busy: all that Linux grants (`somaxconn`). The next
-    /// one is refused, whoever it is. The dashboard's port has the same.
+    /// Connections the kernel queues while we are busy: as many as Linux allows (`somaxconn`).
+    /// Further ones are refused, whoever they are from. The dashboard's port has the same backlog.
     private static let backlog: Int32 = 4096
 
     /// Makes a bound socket listen. One that listens already gets this backlog.
@@ -48,15 +48,15 @@ package final class ControlListener: Sendable {
     /// - Returns: False with the reason in `errno`.
     static func listen(on descriptor: Int32) -> Bool { Glibc.listen(descriptor, backlog) == 0 }
 
-    /// Moments at which somebody else may change what the path names.
+    /// Moments at which another process may change what the path names.
     package enum Moment: Sendable, CaseIterable {
-        /// The socket is bound; its group and mode are to be set.
+        /// The socket is bound; its group and mode are not set yet.
         case bound
-        /// The same, and its file is held: from here on the path does not matter.
+        /// The same, and its file is held open: from here on the path does not matter.
         case held
     }
 
-    /// - Parameter reached: Called in between; tests put something else at the path there.
+    /// - Parameter reached: Called at these moments; tests put something else at the path there.
     package init(_ configuration: Configuration, reached: (Moment) -> Void = { _ in }) throws {
         let socket = try ControlSocket.forDaemon(given: configuration.socketPath)
         let group = try configuration.group.map(Self.group)
@@ -87,7 +87,7 @@ package final class ControlListener: Sendable {
                     ? nil : group ?? entry.group,
                 isReadOnlyForOthers: configuration.isReadOnlyForOthers)
         } catch ControlListenerError.notASocket(let path) {
-            // Somebody else's: it stays.
+            // The file is not ours, so it stays.
             close(descriptor)
             throw ControlListenerError.notASocket(path)
         } catch {
@@ -99,7 +99,7 @@ package final class ControlListener: Sendable {
         self.state = Mutex(State(descriptor: descriptor, isPublished: true))
     }
 
-    /// Takes over a socket that listens already, and its descriptor. Its file is not ours.
+    /// Takes over a socket that already listens, and its descriptor. Its file is not ours.
     ///
     /// - Parameter isReadOnlyForOthers: As in `Configuration`; owner, group and mode are the file's.
     package init(inherited descriptor: Int32, isReadOnlyForOthers: Bool = true) {
@@ -124,7 +124,7 @@ package final class ControlListener: Sendable {
         }
     }
 
-    /// Takes the socket's name out of the file system, unless it is no longer ours.
+    /// Removes the socket's name from the file system, unless it is no longer ours.
     package func remove() {
         state.withLock { state in
             guard state.isPublished else { return }
@@ -142,8 +142,8 @@ extension ControlListener {
         return group
     }
 
-    /// Creates the last directory of the path if it is missing: closed to others where only one
-    /// user is meant, else open to pass through, since the socket itself has mode and group.
+    /// Creates the last directory of the path if it is missing. A directory for one user is closed
+    /// to others; any other is open to pass through, since the socket itself has mode and group.
     private static func prepareDirectory(for socket: ControlSocket) throws {
         let isPrivate = socket.place == .temporary || socket.place == .user
         if mkdir(socket.directory, isPrivate ? 0o700 : 0o755) != 0, errno != EEXIST {
@@ -152,8 +152,8 @@ extension ControlListener {
         try socket.checkDirectoryIsOurs()
     }
 
-    /// Leaves `path` free, or throws: a socket nobody answers on is a leftover of a relayd that was
-    /// killed; anything else is not ours to delete.
+    /// Makes `path` free, or throws. A socket that nobody answers on was left behind by a relayd
+    /// that was killed; anything else is not ours to delete.
     private static func removeStaleSocket(at path: String) throws(ControlListenerError) {
         var info = stat()
         guard lstat(path, &info) == 0 else { return }
@@ -197,9 +197,10 @@ extension ControlListener {
     }
 }
 
-/// The name that was just bound, held so that nobody can put a link to another file in its place
-/// before its group and mode are set. A socket's own descriptor cannot be used for that: it is not
-/// the file, and what fchmod(2) does before bind(2) is cut down by the umask.
+/// The file that was just bound, held open: if somebody puts a link to another file in its place
+/// before group and mode are set, the other file does not get them. The socket's own descriptor
+/// cannot be used for that: it is not the file, and a mode set with fchmod(2) before bind(2) is
+/// masked by the umask.
 private final class SocketEntry {
     private let descriptor: Int32
     let identity: FileIdentity
@@ -225,13 +226,13 @@ private final class SocketEntry {
     /// 0 or an errno.
     func give(to group: gid_t) -> Int32 { relay_entry_set_group(descriptor, group) }
 
-    /// Through /proc, because fchmod(2) does not take such a descriptor (open(2), "O_PATH").
+    /// Through /proc, because fchmod(2) does not accept such a descriptor (open(2), "O_PATH").
     func change(mode: mode_t) -> Bool {
         chmod("/proc/self/fd/\(descriptor)", mode) == 0
     }
 }
 
-/// Which file it is, whatever its name.
+/// The identity of a file, independent of its name.
 private struct FileIdentity: Equatable, Sendable {
     let device: dev_t
     let inode: ino_t
@@ -249,13 +250,13 @@ private struct FileIdentity: Equatable, Sendable {
     }
 }
 
-/// Keeps two relayds that start in the same instant from each taking the other's new socket for a
-/// leftover. Advisory and short-lived: held while one binds.
+/// Keeps two relayds that start at the same instant from mistaking each other's new socket for a
+/// stale one. Advisory and short-lived: held only while binding.
 private struct DirectoryLock {
     private let descriptor: Int32
 
-    /// 50 tries, 20 ms apart: a start takes far less than this second, and somebody who holds the
-    /// lock for good must not keep relayd from starting.
+    /// 50 tries, 20 ms apart: a start takes far less than this second, and a process that never
+    /// releases the lock must not keep relayd from starting.
     init(_ directory: String) {
         descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -270,7 +271,7 @@ private struct DirectoryLock {
 /// Whether somebody answers on a Unix socket.
 private enum SocketProbe {
     case nobody
-    /// With the process id, where the kernel tells it.
+    /// With the process id, if the kernel knows it.
     case answered(pid: Int?)
     case failed(errno: Int32)
 

@@ -2,7 +2,7 @@ import Glibc
 
 /// Why the control socket could not be created; relayd does not start without it.
 package enum ControlListenerError: Error, Equatable, CustomStringConvertible {
-    /// Somebody answers on the path; the process id where the kernel tells it.
+    /// A process answers on the path; with its process id, if the kernel knows it.
     case alreadyServed(path: String, pid: Int?)
     /// The path names a file that is not a socket.
     case notASocket(String)

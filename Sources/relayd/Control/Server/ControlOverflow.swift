@@ -4,9 +4,10 @@ import NIOCore
 import Synchronization
 
 /// How often the control API had no room for another client: counted by `ControlServer` and
-/// `ControlShares`, told by `StatusReporter`.
+/// `ControlShares`, reported by `StatusReporter`.
 package final class ControlOverflow: Sendable {
-    /// What was full. The names are the options', and stand in the status as `API.md` has them.
+    /// The limit that was reached. The names are those of the options, and appear in the status as
+    /// in `API.md`.
     package struct Limit: Sendable, Hashable {
         /// What is counted; the raw value is the option's key.
         package enum Kind: String, Sendable, CaseIterable {
@@ -29,7 +30,7 @@ package final class ControlOverflow: Sendable {
             self.kind = kind
         }
 
-        /// What a client hears whose connection is one too many.
+        /// The answer to a client whose connection exceeds the limit.
         package var refusal: String {
             switch kind {
             case .connections:
@@ -67,12 +68,12 @@ package final class ControlOverflow: Sendable {
     private let state = Mutex<[String: Hits]>([:])
     private let onHit: @Sendable (_ name: String, _ count: Int) -> Void
 
-    /// - Parameter onHit: told of the first time, and of 2, 4, 8, … times.
+    /// - Parameter onHit: called for the first hit, and for hits 2, 4, 8, …
     package init(onHit: @escaping @Sendable (_ name: String, _ count: Int) -> Void = { _, _ in }) {
         self.onHit = onHit
     }
 
-    /// What the status says of it; empty when there was room at all times.
+    /// The hits as reported in the status; empty if there was always room.
     package var hits: [ControlAPI.LimitHit] {
         state.withLock { $0 }.sorted { $0.key < $1.key }.map { name, hits in
             ControlAPI.LimitHit(
@@ -81,8 +82,8 @@ package final class ControlOverflow: Sendable {
         }
     }
 
-    /// Somebody came when it was full: they wait, or were turned away, or relayd's own user went beyond
-    /// it.
+    /// Counts a client that came when the limit was reached: it waits, or was turned away, or is
+    /// relayd's own user and exceeded the limit.
     package func countHit(of limit: Limit) {
         let count = state.withLock { state in
             var hits = state[limit.name] ?? Hits()
@@ -100,9 +101,8 @@ package final class ControlOverflow: Sendable {
     }
 }
 
-/// Lets as many clients in as one socket has room for, and those that are being turned away besides;
-/// the others wait in the kernel's queue. `ControlServer` puts one into the pipeline of each listening
-/// socket.
+/// Accepts as many clients as one socket has room for, plus those being turned away; the others wait
+/// in the kernel's queue. `ControlServer` puts one into the pipeline of each listening socket.
 final class ControlPlaces: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -113,7 +113,7 @@ final class ControlPlaces: ChannelDuplexHandler {
     private let overflow: ControlOverflow
     private let logger: Logger
     private var taken = 0
-    /// A client may wait that was not asked in.
+    /// A read was withheld, so a client may be waiting.
     private var isHeldBack = false
 
     init(_ limit: ControlOverflow.Limit, overflow: ControlOverflow, logger: Logger) {

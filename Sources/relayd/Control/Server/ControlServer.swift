@@ -7,12 +7,12 @@ import SDLTraffic
 import ServiceLifecycle
 
 /// The control API: HTTP on the Unix socket and, for the dashboard, on a TCP port, from the first
-/// listen to the last answer. Who may ask what there is `RequestGate`'s to say.
+/// listen to the last answer. `RequestGate` decides who may ask what.
 ///
-/// The daemon makes one before anything else (it throws when another relayd is running) and runs
-/// it in its service group. The sockets are bound before (`ControlListener`, `DashboardListener`): the
-/// control socket must have its mode and group before anybody can connect. What is said on a connection
-/// is `ControlClients`'.
+/// The daemon creates one before anything else (it throws if another relayd is running) and runs it in
+/// its service group. The sockets are bound earlier (`ControlListener`, `DashboardListener`): the
+/// control socket must have its mode and group before anybody can connect. `ControlClients` handles
+/// what happens on a connection.
 package struct ControlServer: Service {
     package typealias Configuration = ControlListener.Configuration
 
@@ -30,26 +30,26 @@ package struct ControlServer: Service {
     /// Creates the socket; clients may connect from here on and are answered once `run` is called.
     ///
     /// - Parameters:
-    ///   - inherited: a socket that listens already, instead of what the configuration says.
+    ///   - inherited: a socket that already listens, used instead of the configured one.
     ///   - status: asked for every request; may be called concurrently.
-    ///   - apps: what is known of apps; nothing, when not given.
-    ///   - messages: what of the traffic is kept; nothing, when not given.
-    ///   - events: what happened; nothing, when not given.
-    ///   - reports: counts and configuration; nothing, when not given.
+    ///   - apps: what is known about apps; nothing if not given.
+    ///   - messages: the messages kept of the traffic; none if not given.
+    ///   - events: past events; none if not given.
+    ///   - reports: counts and configuration; none if not given.
     ///   - actions: what clients may do.
-    ///   - log: what clients may change of the log.
+    ///   - log: the log settings clients may change.
     ///   - devices: what is plugged in.
     ///   - records: recordings.
     ///   - vehicle: an OpenXC vehicle interface.
-    ///   - driving: says things in the place of apps and of the head unit; nobody is there when not given.
+    ///   - driving: speaks in place of apps and the head unit; if not given, there are none.
     ///   - faults: fault rules.
     ///   - drive: whether anybody may drive the conversation.
-    ///   - dashboard: where browsers may ask as well; nowhere, when not given.
+    ///   - dashboard: the port for browsers; none if not given.
     ///   - overflow: counts how often there was no room for a client.
     ///   - limits: connections and streams of the Unix socket and of the dashboard's port.
-    ///   - endPatience: with clients that are being answered at the end.
-    ///   - executor: runs what is done for clients; the caller's, when not given.
-    ///   - identify: says who is at the other end of a connection to the Unix socket.
+    ///   - endPatience: the patience with clients that are being answered at shutdown.
+    ///   - executor: runs the work for clients; the caller's executor if not given.
+    ///   - identify: identifies the peer of a connection to the Unix socket.
     /// - Throws: `ControlListenerError` or `ControlSocketError`, written for people.
     package init(
         configuration: Configuration, inherited: CInt? = nil,
@@ -77,7 +77,7 @@ package struct ControlServer: Service {
                 ControlListener(
                     inherited: $0, isReadOnlyForOthers: configuration.isReadOnlyForOthers)
             } ?? ControlListener(configuration)
-        // A second relayd has stopped by now, and does not complain about the port as well.
+        // A second relayd has stopped by now, so it does not complain about the port as well.
         self.dashboard = dashboard() ?? .off
         self.overflow = overflow
         self.limits = limits
@@ -111,11 +111,11 @@ package struct ControlServer: Service {
     /// Path of the socket that is served.
     package var path: String { listener.path }
 
-    /// Takes the socket's file away, for a process that will not come to the end of `run`.
+    /// Removes the socket's file, for a process that will not reach the end of `run`.
     package func removeSocket() { listener.remove() }
 
-    /// Serves until cancelled or, in a service group, until graceful shutdown; takes the socket's
-    /// file away first.
+    /// Serves until cancelled or, in a service group, until graceful shutdown; removes the socket's
+    /// file first.
     package func run() async throws {
         try await withTaskExecutorPreference(executor) { try await serve() }
     }
@@ -176,7 +176,7 @@ package struct ControlServer: Service {
         return try await ServerBootstrap(group: eventLoopGroup)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    // NIO has made it listen with a backlog of its own, 128.
+                    // NIO has set a backlog of its own, 128.
                     _ = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
                         of: NIOBSDSocket.Handle.self
                     ) { ControlListener.listen(on: $0) }

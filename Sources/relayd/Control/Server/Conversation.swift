@@ -1,13 +1,13 @@
-/// What a client and relayd still have to say to each other: counts requests and answers. Pure;
+/// The state of the exchange between a client and relayd: counts requests and answers. Pure;
 /// `LastAnswerHandler` asks it when a connection may end.
 package struct Conversation: Sendable, Equatable {
-    /// Requests that have begun to come and have not got all of their answer.
+    /// Requests that have begun to arrive and are not fully answered.
     private var unanswered = 0
-    /// A request has begun to come and is not whole.
+    /// A request has begun to arrive and is incomplete.
     private var isRequestComing = false
-    /// What came is not HTTP, so that nobody knows for sure where it ends.
+    /// The input is not HTTP, so its end is not known for sure.
     private var isBroken = false
-    /// It seems to be over.
+    /// The broken input seems to be complete.
     private var isAtEmptyLine = false
     /// The client has closed its sending half.
     private var isInputOver = false
@@ -15,13 +15,13 @@ package struct Conversation: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether the client has sent all of what it began to send. When its connection is closed before
-    /// that, its system may throw the answer away with it: that is how TCP takes a reset.
+    /// Whether the client has sent all of what it began to send. If its connection is closed earlier,
+    /// its system may discard the answer: that is what TCP does on a reset.
     package var isInputWhole: Bool {
         isInputOver || (isBroken ? isAtEmptyLine : !isRequestComing)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     package mutating func requestBegins() {
         unanswered += 1
@@ -30,9 +30,9 @@ package struct Conversation: Sendable, Equatable {
 
     package mutating func requestEnds() { isRequestComing = false }
 
-    /// This gets an answer too: the one of the request it is a part of, or one of its own.
+    /// Broken input is answered too: as part of the current request, or on its own.
     ///
-    /// - Parameter isAtEmptyLine: What has come so far ends with an empty line.
+    /// - Parameter isAtEmptyLine: The input so far ends with an empty line.
     package mutating func inputBreaks(isAtEmptyLine: Bool) {
         if !isBroken, !isRequestComing { unanswered += 1 }
         isBroken = true
@@ -47,7 +47,7 @@ package struct Conversation: Sendable, Equatable {
         return isStopping && unanswered == 0
     }
 
-    /// relayd is going to stop: what was asked is answered, and nothing else.
+    /// relayd is going to stop: requests that have begun are answered, and nothing else.
     ///
     /// - Returns: Whether there is nothing to answer.
     package mutating func stop() -> Bool {

@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// Closes a connection when the client has its last answer and has sent all of its request.
+/// Closes a connection once the client has its last answer and has sent its whole request.
 ///
-/// An answer is the last one when the client asked to close the connection, when its request had a body,
-/// and when relayd stops (`ChannelShouldQuiesceEvent`). Each time the sending half is closed, and
-/// `PlaceHandler` closes the whole connection then. What the client is still sending is read and thrown
-/// away first, as long as it keeps coming: TCP would answer it with a reset, and that takes the answer
-/// back from a client that has not read it yet.
+/// An answer is the last one if the client asked to close the connection, if its request had a body, or
+/// if relayd stops (`ChannelShouldQuiesceEvent`). In each case the sending half is closed, and
+/// `PlaceHandler` then closes the whole connection. Before that, input that the client is still sending
+/// is read and discarded, as long as it keeps coming: otherwise TCP would answer it with a reset, and a
+/// client that has not read the answer yet would lose it.
 final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,11 +18,12 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private(set) var conversation = Conversation()
     /// The last answer has been given.
     private var isEnding = false
-    /// The client is heard out, and this is when it is looked whether it has gone on.
+    /// The next check of whether the client has sent more, while the rest of its input is
+    /// discarded.
     private var look: Scheduled<Void>?
     private var hasGoneOn = false
 
-    /// - Parameter bytes: The one of the same connection.
+    /// - Parameter bytes: The handler of the same connection.
     init(_ bytes: PlaceHandler) {
         self.bytes = bytes
     }
@@ -40,7 +41,7 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // Nobody behind this one wants it.
+        // Later handlers do not get this input, and may not ask for more.
         if isEnding { context.read() }
     }
 
@@ -62,7 +63,7 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: What it is answered
+    // MARK: Answers
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard !isEnding else {
@@ -95,9 +96,9 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    // MARK: Hearing it out
+    // MARK: Discarding the rest of the input
 
-    /// Looks that make `ControlLimits.idle`, the time a request has.
+    /// Number of checks that add up to `ControlLimits.idle`, the time limit of a request.
     private static let looks = Int(
         ControlLimits.idle.nanoseconds / ControlLimits.silence.nanoseconds)
 

@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Closes a client that asks and does not read: without it, an answer that fits no buffer would
-/// hold its connection for good, since an idle timeout only looks at requests.
+/// Closes the connection of a client that sends requests but does not read. Otherwise an answer too
+/// large for the buffers would hold its connection for good, since the idle timeout only covers
+/// requests.
 ///
-/// `ControlServer` puts one into the pipeline of every connection.
+/// `ControlClients` puts one into the pipeline of every connection.
 final class StalledClientHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 

@@ -1,27 +1,28 @@
 import ControlAPI
 import NIOCore
 
-/// Says no to a client for whom there is no connection left: writes one answer, whatever is asked,
-/// and closes the connection.
+/// Turns away a client for which there is no connection left: writes one answer, whatever the
+/// request, and closes the connection.
 final class TurnAwayHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Time to take the answer: closing at once would take it back from a client that is still
-    /// writing its request.
+    /// Time the client has to take the answer: if the connection were closed at once, a client that
+    /// is still writing its request would lose it.
     ///
-    /// No option: some hundred bytes reach a client on this machine or in its network within
-    /// milliseconds, and what is turned away must not cost a place for longer.
+    /// Not an option: some hundred bytes reach a client on this machine or in its network within
+    /// milliseconds, and a client that is turned away must not hold a place for longer.
     private static let patience = TimeAmount.milliseconds(500)
 
     private let limit: ControlOverflow.Limit
-    /// Given back when the connection is closed and this goes.
+    /// Given back when the connection closes and this handler is released.
     private let place: ControlShares.Place?
     private var isDone = false
 
     /// - Parameters:
-    ///   - limit: what stands in the way, for the answer.
-    ///   - place: to wait in until the client has the answer; without one it is closed at once.
+    ///   - limit: the limit that was reached, for the answer.
+    ///   - place: kept until the client has the answer; without one the connection is closed at
+    ///     once.
     init(_ limit: ControlOverflow.Limit, _ place: ControlShares.Place?) {
         self.limit = limit
         self.place = place
@@ -36,7 +37,7 @@ final class TurnAwayHandler: ChannelInboundHandler {
         context.fireChannelActive()
     }
 
-    /// What it asks is not looked at.
+    /// Ignores the request.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

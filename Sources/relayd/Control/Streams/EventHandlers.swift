@@ -5,14 +5,14 @@ import NIOPosix
 import SDLTraffic
 import ServiceLifecycle
 
-/// Answers what is asked about events: a list, the stream.
+/// Answers requests about events: a list, the stream.
 package struct EventHandlers: Sendable {
     let ring: EventRing
     private let pause: StreamPause
     private let encode: @Sendable (EventList) throws -> [UInt8]
 
-    /// - Parameters: As of `MessageHandlers`;
-    ///   - encode: makes JSON of a list.
+    /// - Parameters: As in `MessageHandlers`;
+    ///   - encode: encodes a list as JSON.
     package init(
         ring: EventRing, heartbeat: TimeAmount = .seconds(15),
         timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
@@ -57,17 +57,17 @@ package struct EventHandlers: Sendable {
     }
 }
 
-/// The answer to `Routes.eventStream`: what was, then what comes, until the client leaves or relayd
-/// stops.
+/// The answer to `Routes.eventStream`: past events, then new ones, until the client leaves or
+/// relayd stops.
 private struct EventStream: Sendable {
     let ring: EventRing
     let request: EventRequest
-    /// Cursor to begin after; nil to begin where the request says.
+    /// The cursor to begin after; nil to begin where the request says.
     let start: Int?
     let framing: StreamFraming
     let pause: StreamPause
 
-    /// Events written at once: what a client that does not read keeps alive.
+    /// Events written at once: as many as a client that does not read keeps in memory.
     private static let eventsPerLook = 64
 
     func run(_ writer: ResponseWriter) async throws {
@@ -85,7 +85,7 @@ private struct EventStream: Sendable {
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {
-            // What is kept when the stop comes is still written.
+            // Events in the ring at shutdown are still written.
             let isStopping = Task.isShuttingDownGracefully || !request.follows
             let reading = ring.events(after: cursor, limit: Self.eventsPerLook)
             cursor = reading.next

@@ -1,7 +1,7 @@
 import ControlAPI
 
-/// What a client wants to know about the kept events, read from the query. Events have cursors like messages,
-/// but nothing to choose by.
+/// A client's request for the kept events, read from the query. Events have cursors like messages, but no
+/// filters.
 struct EventRequest: Sendable {
     enum Route: Sendable {
         case list
@@ -23,7 +23,7 @@ struct EventRequest: Sendable {
     var last: Int?
     var follows = true
 
-    /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
+    /// - Throws: `APIError` about an invalid value: what was found, what was expected.
     init(_ query: RequestQuery, for route: Route) throws(APIError) {
         var reader = QueryReader(query, known: Self.keys(for: route))
         while let (key, value) = try reader.next() {
@@ -37,7 +37,7 @@ struct EventRequest: Sendable {
         }
     }
 
-    /// The query; when it names no cursor, where a browser goes on that reconnects.
+    /// Reads the query; if it has no cursor, a browser that reconnects resumes where it stopped.
     init(_ request: ControlRequest, for route: Route) throws(APIError) {
         try self.init(try RequestQuery(request.head.uri), for: route)
         cursor.resume(request)

@@ -6,11 +6,11 @@ import SDLProtocol
 package import SDLTraffic
 import Synchronization
 
-/// Keeps the latest events, of decoded traffic, advice, limits and the control API itself; the
-/// oldest make room for the newest. Nobody waits for readers: one that is overtaken is told how
-/// many it missed.
+/// Keeps the latest events of decoded traffic, advice, limits and the control API itself; the
+/// oldest make room for the newest. It never waits for readers: a reader that is overtaken is told
+/// how many events it missed.
 package final class EventRing: TrafficConsumer {
-    /// Tells the numbers of this run of relayd from those of another.
+    /// Distinguishes the numbers of this run of relayd from those of another.
     package let instance: String
     private let capacity: Int
 
@@ -74,14 +74,14 @@ package final class EventRing: TrafficConsumer {
 
     // MARK: Reading
 
-    /// A piece of what is kept, and where to go on.
+    /// Some of the kept events, and the cursor to continue after.
     package struct Reading: Sendable, Equatable {
         package var events: [RelayEvent]
         package var next: Int
         package var missed: Int
     }
 
-    /// Numbers of the oldest and the latest event that are kept.
+    /// Numbers of the oldest and the latest kept event.
     package var range: ClosedRange<Int>? {
         state.withLock { state in
             state.events.first.map { $0.n...state.latest }
@@ -119,19 +119,20 @@ package final class EventRing: TrafficConsumer {
 }
 
 extension EventRing {
-    /// A piece of advice that is new.
+    /// Adds a new piece of advice.
     func add(_ advice: Advice) {
         add(
             .advice, advice.sentence, at: advice.time, app: advice.app, appName: advice.appName,
             code: advice.code.rawValue)
     }
 
-    /// A limit that was hit for the first time, or 2, 4, 8, … times.
+    /// Adds a limit that was hit for the first time, or 2, 4, 8, … times.
     func add(_ limit: RelayLimit, _ hits: LimitHits) {
         addLimit(limit.rawValue, count: Int(clamping: hits.count), at: hits.lastAt ?? .now())
     }
 
-    /// Places of the control API were all taken, for the first time, or 2, 4, 8, … times.
+    /// Adds that the places of the control API were all taken, for the first time, or 2, 4, 8, …
+    /// times.
     func addOverflow(_ name: String, count: Int) {
         addLimit(name, count: count, at: .now())
     }

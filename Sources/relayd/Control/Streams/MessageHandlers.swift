@@ -5,17 +5,17 @@ import NIOPosix
 import SDLProtocol
 import SDLTraffic
 
-/// Answers what is asked about messages: lists, the stream, one whole.
+/// Answers requests about messages: lists, the stream, one complete message.
 package struct MessageHandlers: Sendable {
     let ring: MessageRing
-    /// A stream on which nothing happens says so this often: twice within the half minute after which
-    /// proxies and people give a silent connection up.
+    /// Interval of the heartbeat on an idle stream: twice within the half minute after which proxies
+    /// and people give up on a silent connection.
     var heartbeat = TimeAmount.seconds(15)
-    /// Keeps the time while there are streams.
+    /// Runs the timers of the streams.
     var timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    /// Waits until the observers have seen what has passed so far, within reason.
+    /// Waits until the observers have caught up with the traffic, with a time limit.
     var catchUp: @Sendable () async -> Void = {}
-    /// What was told about the messages after a number, up to another one, in their order.
+    /// The advice about the messages after one number, up to and including another, in their order.
     var advice: @Sendable (_ after: UInt64, _ through: UInt64) -> [Advice] = { _, _ in [] }
 
     func addRoutes(to routes: inout RouteHandlers) {
@@ -102,7 +102,7 @@ package struct MessageHandlers: Sendable {
             """
     }
 
-    /// The message, what its bulk data is, and the message it belongs to.
+    /// The message, the kind of its bulk data, and the message it belongs to.
     private func whole(_ entry: TrafficEntry) -> ByteBuffer {
         var formatter = MessageFormatter(.json)
         var body = ByteBuffer(

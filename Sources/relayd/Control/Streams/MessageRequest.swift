@@ -5,7 +5,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// What a client wants to know about the kept messages, read from the query: cursor, filters, form.
+/// A client's request for the kept messages, read from the query: cursor, filters, format.
 struct MessageRequest: Sendable {
     enum Route: Sendable {
         case list
@@ -20,16 +20,16 @@ struct MessageRequest: Sendable {
     var content = MessageFormatter.Content.json
     var hasColours = false
 
-    /// Messages of one list: a screen or two for a person with curl.
+    /// Default number of messages in a list: a screen or two for a person with curl.
     static let defaultLimit = 100
-    /// A reader that wants more takes the stream, or asks again with the cursor.
+    /// A reader that wants more uses the stream, or asks again with the cursor.
     static let limits = 1...1000
     /// More than any ring holds.
     static let lastLimits = 0...10_000_000
     /// A day, in milliseconds: nobody waits longer for an answer.
     static let latencyLimits = 0...86_400_000
 
-    /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
+    /// - Throws: `APIError` about an invalid value: what was found, what was expected.
     init(
         _ query: RequestQuery, for route: Route, now: WallTime = .now()
     ) throws(APIError) {
@@ -78,7 +78,7 @@ struct MessageRequest: Sendable {
         }
     }
 
-    /// The query; when it names no cursor, where a browser goes on that reconnects.
+    /// Reads the query; if it has no cursor, a browser that reconnects resumes where it stopped.
     init(_ request: ControlRequest, for route: Route) throws(APIError) {
         try self.init(try RequestQuery(request.head.uri), for: route)
         cursor.resume(request)
@@ -93,7 +93,7 @@ struct MessageRequest: Sendable {
 
     // MARK: Values
 
-    /// - Throws: `APIError` that says at which character.
+    /// - Throws: `APIError` with the position of the mistake.
     static func expression(_ text: String) throws(APIError) -> FilterExpression {
         do throws(FilterError) {
             return try FilterExpression(text, names: TrafficFilter.names)
@@ -121,7 +121,7 @@ struct MessageRequest: Sendable {
             throw value.mismatch(
                 "a time like 2026-11-21T10:31:07Z (RFC 3339, UTC) or a duration back like -30s")
         }
-        // Years that a WallTime does not reach (1677 to 2262) are as good as its ends.
+        // Times outside the range of a WallTime (1677 to 2262) are clamped to its ends.
         let (nanoseconds, overflow) = time.millisecondsSince1970.multipliedReportingOverflow(
             by: 1_000_000)
         let end: Int64 = time.millisecondsSince1970 < 0 ? .min : .max

@@ -1,14 +1,14 @@
-// Messages on their way to one client of the control API: a list that ends, a stream that goes on.
-// Made by `MessageHandlers` for each request.
+// Messages on their way to one client of the control API: a list that ends, or a stream that
+// continues. Created by `MessageHandlers` for each request.
 
 import ControlAPI
 import NIOCore
 import SDLTraffic
 
-/// Lines for one client, collected to pieces worth a write.
+/// Lines for one client, collected into pieces worth a write.
 ///
-/// A write waits until the client has taken most of what was written before, so at most one piece
-/// and the buffers of the connection are filled for a client that does not read.
+/// A write waits until the client has taken most of the previous data, so a client that does not
+/// read occupies at most one piece and the buffers of its connection.
 private struct MessageLines {
     /// Bytes of a piece: what the socket's buffer takes at once.
     private static let pieceBytes = 64 << 10
@@ -17,7 +17,7 @@ private struct MessageLines {
     private let framing: StreamFraming
     private let instance: String
     private var piece = ByteBuffer()
-    /// Where a reader goes on that comes again: a request may come behind later messages, right before
+    /// The cursor for a reader that reconnects: a request may come after later messages, right before
     /// its answer.
     private var greatest: UInt64 = 0
 
@@ -29,7 +29,7 @@ private struct MessageLines {
 
     var isEmpty: Bool { piece.readableBytes == 0 }
 
-    /// - Parameter separator: What follows; nil for what ends a line of the stream.
+    /// - Parameter separator: The text after the message; nil for the end of a line of the stream.
     mutating func append(
         _ entry: TrafficEntry, before separator: String? = nil,
         to writer: ResponseWriter
@@ -51,7 +51,8 @@ private struct MessageLines {
 
     mutating func append(_ advice: Advice) throws {
         let note = try APICoding.encodeLine(AdviceNote(AdviceReport(advice)))
-        // A reader that reconnects must not get it twice, even if it was not shown the message.
+        // A reader that reconnects must not get the advice twice, even if it did not get the
+        // message.
         greatest = max(greatest, advice.entry)
         piece.writeString(
             framing.note(String(decoding: note, as: UTF8.self), instance, next: Int(greatest)))
@@ -67,13 +68,14 @@ private struct MessageLines {
 
 /// The answer to `Routes.messages` and `Routes.recordingMessages`.
 struct MessageList: Sendable {
-    /// Tells these numbers from those of other runs and recordings.
+    /// Distinguishes these numbers from those of other runs and recordings.
     let instance: String
-    /// The messages there are.
+    /// The available messages.
     let range: ClosedRange<UInt64>?
     let reading: MessageRing.Reading
     let request: MessageRequest
-    /// Of a recording: whether there is nothing behind them, and why, where that is not its end.
+    /// For a recording: whether no messages follow, and why, if this is not the end of the
+    /// recording.
     var isAtEnd: Bool?
     var problem: String?
 
@@ -109,21 +111,23 @@ struct MessageList: Sendable {
     }
 }
 
-/// The answer to `Routes.messageStream`: what was, then what comes, until the client leaves or
+/// The answer to `Routes.messageStream`: past messages, then new ones, until the client leaves or
 /// relayd stops.
 struct MessageStream: Sendable {
     let ring: MessageRing
     let request: MessageRequest
-    /// Cursor to begin after; nil to begin where the request says.
+    /// The cursor to begin after; nil to begin where the request says.
     let start: UInt64?
     let framing: StreamFraming
     let pause: StreamPause
-    /// See `MessageHandlers.advice`. It is told of a message before the ring has that message.
+    /// See `MessageHandlers.advice`. Advice about a message is there before the ring has that
+    /// message.
     let advice: @Sendable (_ after: UInt64, _ through: UInt64) -> [Advice]
 
-    /// Entries looked at before they are written: what a client that does not read keeps alive.
+    /// Entries read before they are written: as many as a client that does not read keeps in
+    /// memory.
     private static let entriesPerLook = 64
-    /// Entries looked at before others may work: a filter may cost some 100 µs for each.
+    /// Entries examined before yielding: a filter may cost some 100 µs for each.
     static let looks = 256
 
     func run(_ writer: ResponseWriter) async throws {
@@ -143,13 +147,13 @@ struct MessageStream: Sendable {
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {
-            // What is kept when the stop comes is still written.
+            // Messages in the ring at shutdown are still written.
             let isStopping = Task.isShuttingDownGracefully || !request.follows
             let latest = ring.latest
             let reading = ring.messages(
                 after: cursor, matching: filter, limit: Self.entriesPerLook, looks: Self.looks)
             cursor = reading.next
-            // All up to the latest was looked at, when there was no more.
+            // If there were no more matches, everything up to the latest message was examined.
             let end = reading.isAtEnd ? max(latest, cursor) : cursor
             var news = advice(advised, end)[...]
             advised = max(advised, end)
@@ -161,13 +165,14 @@ struct MessageStream: Sendable {
                 try await lines.append(entry, to: writer)
             }
             try append(&news, before: .max, matching: filter, to: &lines)
-            // The time filter chose where to begin; a clock set back must not end the stream.
+            // The time filter only chooses where to begin; a clock set back must not end the
+            // stream.
             if cursor >= latestAtStart { filter.since = nil }
             let isAtEnd = reading.isAtEnd
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
                 lines.append(StreamNote(next: Int(cursor)))
             }
-            // While there is more, only full pieces are written.
+            // While there are more messages, only full pieces are written.
             guard isAtEnd else {
                 await Task.yield()
                 continue
@@ -183,7 +188,7 @@ struct MessageStream: Sendable {
         }
     }
 
-    /// Advice about messages with smaller numbers, as far as the reader wants it.
+    /// Appends advice about messages with smaller numbers, as far as the reader wants it.
     private func append(
         _ news: inout ArraySlice<Advice>, before number: UInt64, matching filter: MessageFilter,
         to lines: inout MessageLines
@@ -197,8 +202,8 @@ struct MessageStream: Sendable {
         }
     }
 
-    /// The cursor to begin after. The past that was asked for is written from there like all that
-    /// follows, piece by piece: a client that does not read keeps no more than a piece alive.
+    /// The cursor to begin after. Requested past messages are written from there like new ones,
+    /// piece by piece: a client that does not read keeps no more than a piece in memory.
     private func begin() async -> UInt64 {
         if let start { return start }
         if let last = request.last {

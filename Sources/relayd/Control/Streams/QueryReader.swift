@@ -1,4 +1,4 @@
-// How the queries for messages, events and those of a vehicle are read: what they have in common.
+// The common part of reading queries for messages, events and vehicle messages.
 
 import ControlAPI
 import DidYouMean
@@ -13,21 +13,21 @@ protocol QueryKey: RawRepresentable<String>, Hashable {
 extension MessageQueryKey: QueryKey {}
 extension VehicleQueryKey: QueryKey {}
 
-/// Goes through a query in its order, key by key.
+/// Reads a query in order, key by key.
 struct QueryReader<Key: QueryKey> {
     private var rest: ArraySlice<(name: String, value: String)>
     private let known: [Key]
     private var seen: Set<Key> = []
 
-    /// - Parameter known: The keys that the route has.
+    /// - Parameter known: The keys of the route.
     init(_ query: RequestQuery, known: [Key]) {
         rest = query.items[...]
         self.known = known
     }
 
-    /// The next key with its value; nil behind the last.
+    /// The next key with its value; nil after the last.
     ///
-    /// - Throws: `APIError` about a key that is not known, or is given twice and may not be.
+    /// - Throws: `APIError` about an unknown key, or one that is given twice but not repeatable.
     mutating func next() throws(APIError) -> (key: Key, value: QueryValue)? {
         guard let (name, text) = rest.popFirst() else { return nil }
         guard let key = known.first(where: { $0.rawValue == name }) else { throw unknown(name) }
@@ -48,9 +48,9 @@ struct QueryReader<Key: QueryKey> {
     }
 }
 
-/// A value of a query, and what it is taken for. What is thrown says what was found, and what was expected.
+/// A value of a query, and its conversions. Errors say what was found and what was expected.
 struct QueryValue {
-    /// As errors name it.
+    /// The key as named in errors.
     let key: String
     let text: String
 
@@ -82,19 +82,19 @@ struct QueryValue {
     }
 }
 
-/// Behind which number a client goes on that has read before.
+/// The number after which a client that has read before continues.
 struct QueryCursor: Sendable {
     var after: UInt64?
-    /// The run of relayd, or the recording, that the number is from; nil for whichever is there.
+    /// The run of relayd, or the recording, that the number is from; nil for the current one.
     var instance: String?
 
-    /// Where a browser goes on that reconnects, if the query does not say where.
+    /// Takes the position of a browser that reconnects, if the query has none.
     mutating func resume(_ request: ControlRequest) {
         guard after == nil, let last = StreamFraming.lastEvent(request) else { return }
         (instance, after) = (last.instance, UInt64(clamping: last.after))
     }
 
-    /// The number to go on behind in this run; nil where none is named. One of another run counts for nothing.
+    /// The number to continue after in this run; nil if none is given. A number of another run counts as 0.
     func number(in instance: String) -> UInt64? {
         after.map { (self.instance ?? instance) == instance ? $0 : 0 }
     }

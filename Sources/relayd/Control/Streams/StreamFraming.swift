@@ -7,7 +7,7 @@ enum StreamFraming: Sendable {
     /// "note", so that `onmessage` only gets messages.
     case serverSentEvents
 
-    /// What the client accepts; lines unless it asks for the other.
+    /// The framing the client accepts; lines unless it asks for server-sent events.
     init(_ request: ControlRequest) {
         let wanted = request.header("Accept") ?? ""
         self = wanted.contains("text/event-stream") ? .serverSentEvents : .lines
@@ -20,7 +20,7 @@ enum StreamFraming: Sendable {
         }
     }
 
-    /// What comes before an object. An ID names the run of relayd as well, because a browser that
+    /// The text before an object. An ID includes the run of relayd, because a browser that
     /// reconnects sends nothing else.
     func prefix(_ instance: String, _ number: some BinaryInteger) -> String {
         switch self {
@@ -45,7 +45,7 @@ enum StreamFraming: Sendable {
         }
     }
 
-    /// Where a browser goes on that reconnects.
+    /// The position from which a reconnecting browser continues.
     static func lastEvent(_ request: ControlRequest) -> (instance: String, after: Int)? {
         guard let text = request.header("Last-Event-ID"),
             let slash = text.firstIndex(of: "/"),

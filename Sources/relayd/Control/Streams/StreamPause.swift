@@ -2,19 +2,19 @@ import NIOCore
 import SDLTraffic
 import ServiceLifecycle
 
-/// How long a stream of messages or events waits between two looks, and what for.
+/// How long a stream of messages or events waits between two reads, and for what.
 struct StreamPause: Sendable {
-    /// A stream on which nothing happens says so this often.
+    /// Interval of the heartbeat on an idle stream.
     let heartbeat: TimeAmount
     let timers: any EventLoop
 
-    /// Time between looks while messages come in a row. What a person sees as one is one write
-    /// then; a message that comes alone is written at once.
+    /// Time between reads while messages come in quick succession, so that messages a person sees
+    /// as one are one write. A single message is written at once.
     private static let pace = TimeAmount.milliseconds(20)
 
     var now: NIODeadline { timers.now }
 
-    /// Until there is something to write, a sign of life is due, or relayd stops.
+    /// Waits until there is something to write, a heartbeat is due, or relayd stops.
     ///
     /// - Throws: When the client has left.
     func wait(

@@ -6,21 +6,20 @@ import OpenXCTraffic
 import RelayCore
 import SDLProtocol
 
-/// One request of the control API that asks something of the vehicle interface. It takes part in the hub
-/// as a client does; what it owns there is taken back when nobody holds this any more, however the
-/// request ends.
+/// One request of the control API to the vehicle interface. It joins the hub as a client does; what it
+/// owns there is taken back when this object is released, however the request ends.
 ///
 /// Used by one task at a time.
 final class VehicleConversation: Sendable {
     private let relay: Relay
     private let guest: VehicleGuest
 
-    /// The control API serves this machine only, so that `openxc.writes` decides about it as about a client
-    /// from here.
+    /// The control API serves this machine only, so `openxc.writes` treats it like a client on this
+    /// machine.
     private static let address = "127.0.0.1"
 
-    /// - Parameter hearsDiagnostics: Whether modules of the vehicle are to be asked.
-    /// - Returns: nil when the accessory is no vehicle interface.
+    /// - Parameter hearsDiagnostics: Whether modules of the vehicle will be asked.
+    /// - Returns: nil if the accessory is not a vehicle interface.
     static func begin(
         _ relay: Relay, hearsDiagnostics: Bool = false
     ) async throws -> VehicleConversation? {
@@ -42,9 +41,9 @@ final class VehicleConversation: Sendable {
         relay.onLanguage { ($0 as? OpenXCLanguage)?.dismiss(guest) }
     }
 
-    // MARK: - What is asked
+    // MARK: - Requests
 
-    /// - Returns: What the vehicle interface answers.
+    /// - Returns: The answer of the vehicle interface.
     func ask(_ command: Command) async throws -> CommandResponse {
         try await say(.command(command))
         for await event in guest.events {
@@ -60,7 +59,8 @@ final class VehicleConversation: Sendable {
 
     /// Asks modules of the vehicle once.
     ///
-    /// - Parameter wait: For their answers, once the vehicle interface has taken the request.
+    /// - Parameter wait: How long to wait for their answers, once the vehicle interface has
+    ///   accepted the request.
     func ask(
         _ request: DiagnosticRequest, wait: TimeAmount
     ) async throws -> (response: CommandResponse?, answers: [DiagnosticResponse]) {
@@ -85,7 +85,7 @@ final class VehicleConversation: Sendable {
         throw CancellationError()
     }
 
-    /// Returns when it has left for the vehicle interface, which never says what became of it.
+    /// Returns once the message was sent to the vehicle interface, which never reports the result.
     func write(_ content: VehicleMessage.Content) async throws {
         try await say(content)
         for await event in guest.events {
@@ -103,7 +103,7 @@ final class VehicleConversation: Sendable {
         _ = try await relay.withVehicle { $0.say(message, as: guest) }
     }
 
-    // MARK: - What goes wrong
+    // MARK: - Errors
 
     private static func fail(_ note: Note<AppID>) throws(APIError) {
         switch note {
@@ -150,7 +150,7 @@ final class VehicleConversation: Sendable {
                 + PrintableText.string(reason, limit: 200))
     }
 
-    /// The rule that would allow it.
+    /// The rule that would allow the message.
     private static func example(_ message: VehicleMessage) -> String {
         switch message.content {
         case .can(let frame) where frame.bus > 0: "can:\(frame.bus):\(VehicleText.hex(frame.id))"

@@ -5,16 +5,16 @@ import OpenXCRelay
 import OpenXCTraffic
 import RelayCore
 
-/// Answers what is asked about a vehicle interface; says so where the accessory is none.
+/// Answers requests about a vehicle interface, or says that the accessory is not one.
 package struct VehicleHandlers: Sendable {
-    /// A vehicle interface that is shared, and what is known of it.
+    /// A shared vehicle interface, and what is known about it.
     struct Source: Sendable {
         let relay: Relay
         let tap: VehicleTap
         let traffic: VehicleTraffic
     }
 
-    /// Nil when the accessory is a head unit.
+    /// Nil if the accessory is a head unit.
     let source: Source?
     /// The accessory's address.
     let address: @Sendable () -> String
@@ -40,8 +40,8 @@ package struct VehicleHandlers: Sendable {
     }
 
     /// - Parameters:
-    ///   - start: Where it begins if the query does not say.
-    ///   - owner: Owns what is on as long as the stream is open.
+    ///   - start: Where the stream begins if the query does not say.
+    ///   - owner: Owns what is switched on while the stream is open.
     func stream(
         _ request: ControlRequest, _ context: RouteContext, from start: UInt64? = nil,
         keeping owner: VehicleConversation? = nil

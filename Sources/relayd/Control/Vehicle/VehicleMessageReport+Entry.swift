@@ -8,7 +8,7 @@ import RelayCore
 extension VehicleMessageReport {
     /// An entry as the stream shows it.
     ///
-    /// - Parameter isRaw: With the bytes of the vehicle interface.
+    /// - Parameter isRaw: Whether to include the raw bytes of the vehicle interface.
     init(_ entry: VehicleEntry, isRaw: Bool = false) {
         self.init(
             n: Int(clamping: entry.number), at: Timestamp(entry.time), kind: entry.kind,
@@ -117,12 +117,12 @@ extension VehicleMessageReport {
 
 extension AppID {
     fileprivate var party: VehicleParty { isVehicleGuest ? .api : .client }
-    /// Its number as the status has it; nil of a request.
+    /// Its number as shown in the status; nil for a request.
     fileprivate var client: Int? { isVehicleGuest ? nil : Int(clamping: rawValue) }
 }
 
 extension VehicleEntry {
-    /// Who said it.
+    /// The sender.
     var from: VehicleParty {
         switch content {
         case .heard: .vehicle
@@ -132,7 +132,7 @@ extension VehicleEntry {
         }
     }
 
-    /// What the stream's `kind` filters by.
+    /// The kind that the stream's `kind` filters by.
     var kind: VehicleMessageKind {
         switch content {
         case .heard(let message, _, _), .answered(let message, _): Self.kind(message)

@@ -7,7 +7,8 @@ import OpenXCTraffic
 import RelayCore
 
 extension VehicleReport {
-    /// - Parameter tap: What the queue of those who look may hold, in bytes, and what passed them unseen.
+    /// - Parameter tap: How many bytes the queue of the observers may hold, and how many messages they
+    ///   missed.
     init(
         _ snapshot: VehicleSnapshot, _ facts: VehicleFacts, at now: NIODeadline,
         tap: (maximumBytes: Int, missed: UInt64)
@@ -68,7 +69,7 @@ extension VehicleScalar {
     }
 }
 
-/// A bus of 0 is none.
+/// The number of a bus; nil for 0, which means none.
 func busNumber(_ bus: Int32) -> Int? { bus == 0 ? nil : Int(bus) }
 
 extension VehicleMeasurement {
@@ -105,7 +106,7 @@ extension VehicleDiagnostic {
         perSecond: Double = 0
     ) {
         var whole = response
-        // It was put together: pieces of it stand nowhere.
+        // A long response has been assembled, so the index of a piece no longer applies.
         whole.frame = nil
         let parameter = OBD2Parameter.find(mode: response.mode, pid: response.pid)
         let decoded = DecodedAnswer.of(whole)

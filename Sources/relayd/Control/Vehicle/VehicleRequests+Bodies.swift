@@ -1,4 +1,4 @@
-// What bodies ask for, as messages; what is not understood is told with what was expected.
+// Converts request bodies to messages; errors say what was expected.
 
 import ControlAPI
 import NIOCore
@@ -8,7 +8,7 @@ import SDLProtocol
 extension VehicleCommandRequest {
     static let example = #"{"command": "version"}"#
 
-    /// What can be asked with one command and one answer.
+    /// The command, if it can be asked with one command and one answer.
     func asked() throws(APIError) -> Command {
         switch CommandName(word: command) {
         case .version: return .version
@@ -101,7 +101,7 @@ extension VehicleStreamBody {
     static let example =
         #"{"passthrough": [1], "diagnostics": [{"id": 2016, "mode": 1, "pid": 12, "frequency": 1}]}"#
 
-    /// In the order of the members.
+    /// The commands, in the order of the members.
     func asked() throws(APIError) -> [Command] {
         var commands: [Command] = []
         for bus in passthrough ?? [] {
@@ -126,7 +126,7 @@ extension VehicleWriteRequest {
     static let example =
         #"{"bus": 1, "id": 2016, "data": "0x0102"} or {"name": "horn", "value": true}"#
 
-    /// What firmware keeps of a name and of a text, in bytes.
+    /// Longest name and longest text that firmware keeps, in bytes.
     private static let maximumName = 99
     private static let maximumText = 127
 
@@ -190,7 +190,7 @@ extension VehicleWriteRequest {
     }
 }
 
-/// What numbers and bytes may be.
+/// Checks the bounds of numbers and bytes.
 private enum Bounds {
     /// 0 for none.
     static func bus(_ bus: Int?) throws(APIError) -> Int32 {

@@ -6,14 +6,14 @@ import OpenXCTraffic
 import RelayCore
 import SDLProtocol
 
-/// The requests that ask something of the vehicle interface or write to the vehicle. Who may ask is decided
-/// before, by `ControlResponder`; what may be written, by `openxc.writes`.
+/// The requests that ask the vehicle interface something or write to the vehicle. `ControlResponder` has
+/// decided before who may ask; `openxc.writes` decides what may be written.
 extension VehicleHandlers {
     func addRequests(to routes: inout RouteHandlers) {
         routes.post(Routes.vehicleCommand) { request, _ in
             let wanted = try await request.controlBody(
                 VehicleCommandRequest.self, example: VehicleCommandRequest.example)
-            // What a command has to be is of no interest where there is no vehicle interface.
+            // Without a vehicle interface, errors in the command do not matter.
             _ = try theSource()
             return try ControlResponse.json(try await command(try wanted.asked()))
         }
@@ -34,9 +34,9 @@ extension VehicleHandlers {
             let wanted = try await request.controlBody(
                 VehicleStreamBody.self, example: VehicleStreamBody.example)
             let source = try theSource()
-            // Nothing is asked of the vehicle for a query that is not understood.
+            // The vehicle is not asked anything if the query is invalid.
             _ = try VehicleStreamRequest(request)
-            // What comes of it is part of the stream.
+            // The results are part of the stream.
             let start = source.traffic.latest
             let owner = try await own(try wanted.asked())
             return try stream(request, context, from: start, keeping: owner)
@@ -81,7 +81,7 @@ extension VehicleHandlers {
                 + "which does not say what becomes of a write")
     }
 
-    /// - Returns: What keeps it on.
+    /// - Returns: The object that keeps it switched on.
     private func own(_ commands: [Command]) async throws -> VehicleConversation {
         let conversation = try await conversation()
         for command in commands {

@@ -2,8 +2,8 @@ import ControlAPI
 import OpenXCTraffic
 import Synchronization
 
-/// Counts what a vehicle interface and its clients say, over all links since relayd started. Readable from
-/// anywhere at the price of a lock and a copy.
+/// Counts the messages of a vehicle interface and its clients, over all links since relayd started.
+/// Readable from anywhere at the cost of a lock and a copy.
 final class VehicleStatistics: VehicleConsumer {
     struct Counts: Sendable {
         struct Lane: Hashable, Sendable {
@@ -12,7 +12,7 @@ final class VehicleStatistics: VehicleConsumer {
         }
 
         fileprivate(set) var messages: [Lane: Int] = [:]
-        /// Commands that the vehicle interface has not answered in time.
+        /// Commands the vehicle interface did not answer in time.
         fileprivate(set) var unanswered = 0
         /// Messages that were passed on without being counted.
         fileprivate(set) var unseen = 0
@@ -41,7 +41,7 @@ extension VehicleStatistics.Counts {
         }
     }
 
-    /// By who said it, then by kind, in the order in which people look for them.
+    /// Counts by sender, then by kind, in the order in which people look for them.
     var lanes: [VehicleLaneReport] {
         VehicleParty.every.flatMap { party in
             VehicleMessageKind.all.compactMap { kind in

@@ -4,8 +4,8 @@ import OpenXCTraffic
 import SDLTraffic
 import ServiceLifecycle
 
-/// The answer to `Routes.vehicleStream`: what was, then what comes, until the client leaves or relayd
-/// stops. At most a piece is kept for a client that does not read.
+/// The answer to `Routes.vehicleStream`: past messages, then new ones, until the client leaves or
+/// relayd stops. At most one piece is kept for a client that does not read.
 struct VehicleStream: Sendable {
     let traffic: VehicleTraffic
     let request: VehicleStreamRequest
@@ -23,13 +23,13 @@ struct VehicleStream: Sendable {
             StreamNote(
                 instance: traffic.instance, first: range.map { Int(clamping: $0.lowerBound) },
                 latest: range.map { Int(clamping: $0.upperBound) }), to: &piece)
-        // At once, so that the client knows that it is served.
+        // Written at once, so that the client knows that it is being served.
         try await write(&piece, to: writer)
         var cursor = begin()
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {
-            // What is kept when the stop comes is still written.
+            // Entries kept at shutdown are still written.
             let isStopping = Task.isShuttingDownGracefully || !request.follows
             let reading = traffic.entries(
                 after: cursor, limit: Self.entriesPerLook, matching: accepts)

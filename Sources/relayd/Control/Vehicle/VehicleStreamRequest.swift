@@ -3,17 +3,17 @@ import OpenXCProtocol
 import OpenXCRelay
 import OpenXCTraffic
 
-/// What a client wants of the stream of a vehicle's messages, read from the query: where to begin, and
-/// which.
+/// A client's request for the stream of a vehicle's messages, read from the query: where to begin, and
+/// which messages.
 struct VehicleStreamRequest: Sendable {
     var cursor = QueryCursor()
     var last: Int?
     var follows = true
-    /// With the vehicle interface's own bytes.
+    /// Whether to include the vehicle interface's raw bytes.
     var isRaw = false
     var filter = VehicleFilter()
 
-    /// - Throws: `APIError` about a value that is not understood: what was found, what was expected.
+    /// - Throws: `APIError` about an invalid value: what was found, what was expected.
     init(_ query: RequestQuery) throws(APIError) {
         var reader = QueryReader(query, known: VehicleQueryKey.allCases)
         while let (key, value) = try reader.next() {
@@ -42,14 +42,15 @@ struct VehicleStreamRequest: Sendable {
         }
     }
 
-    /// The query; when it names no cursor, where a browser goes on that reconnects.
+    /// Reads the query; if it has no cursor, a browser that reconnects resumes where it stopped.
     init(_ request: ControlRequest) throws(APIError) {
         try self.init(try RequestQuery(request.head.uri))
         cursor.resume(request)
     }
 }
 
-/// Which entries a reader wants. Of several values of one kind one must fit; all kinds must.
+/// The entries a reader wants. Of several values of one kind, one must match; every kind that is
+/// given must match.
 struct VehicleFilter: Sendable {
     var names: Set<String> = []
     var buses: Set<Int32> = []
@@ -62,7 +63,7 @@ struct VehicleFilter: Sendable {
         !names.isEmpty || !buses.isEmpty || !ids.isEmpty || !modes.isEmpty || !pids.isEmpty
     }
 
-    /// Whether the entry is wanted. That messages passed unseen is told to everybody.
+    /// Whether the entry is wanted. Every reader is told about missed messages.
     func accepts(_ entry: VehicleEntry) -> Bool {
         if case .missed = entry.content { return true }
         if !kinds.isEmpty, !kinds.contains(entry.kind) { return false }

@@ -1,23 +1,24 @@
-/// Tells a disk that takes nothing from one that is slow: it is told of each write, and asked now and then.
-/// A value, without a clock.
+/// Distinguishes a stalled disk from a slow one: it is told of each write, and asked from time to time. A
+/// value, without a clock.
 struct DiskPatience {
     typealias Moment = ContinuousClock.Instant
 
-    /// What is to be said.
+    /// A change to report.
     enum News: Equatable {
-        /// A write has not ended for so long.
+        /// A write has not ended for this long.
         ///
-        /// - Parameter isHolding: Nobody is read until it has.
+        /// - Parameter isHolding: Whether the traffic waits until it ends.
         case takesNothing(for: Duration, isHolding: Bool)
-        /// It goes on, after so long.
+        /// Writing continues, after this long.
         case goesOn(after: Duration)
     }
 
-    /// After how long without progress a disk is said to take nothing.
+    /// Time without progress after which a disk is reported as stalled.
     let limit: Duration
-    /// The write that has not ended.
+    /// Start of the write in progress.
     private var began: Moment?
-    /// The write of which was said that it does not end, and since when.
+    /// The write that was reported as stalled: its start, and whether it was said that traffic is
+    /// held up.
     private var stall: (since: Moment, saidHolding: Bool)?
 
     init(limit: Duration) {
@@ -28,7 +29,7 @@ struct DiskPatience {
 
     mutating func writeEnds() { began = nil }
 
-    /// Since when the disk takes nothing, if that has been said.
+    /// When the disk stalled, if that has been reported.
     var stalledSince: Moment? { stall?.since }
 
     /// - Parameter isHolding: Whether the traffic waits for the disk.

@@ -3,25 +3,25 @@ import NIOCore
 import RelayCore
 import Synchronization
 
-/// Watches the disk of one recording from another thread than the one that writes, which may hang in the
+/// Watches the disk of one recording from a different thread than the writing one, which may hang in the
 /// kernel.
 final class DiskWatch: Sendable {
     private struct State {
         var patience: DiskPatience
-        /// The same by the clock on the wall.
+        /// The start of the stall in wall-clock time.
         var since: Timestamp?
         var isHolding = false
         var task: RepeatedTask?
     }
 
-    /// Where it writes.
+    /// The folder of the recording.
     private let folder: String
     private let queue: TapQueue
     private let whenBehind: RecordingPolicy.WhenBehind
     private let state: Mutex<State>
 
-    /// After how long without progress relayd says so: longer than a card in a slot takes to clean up
-    /// behind itself, shorter than people wait before they look for the fault elsewhere.
+    /// Time without progress after which relayd reports a stall: longer than an SD card takes for its
+    /// internal cleanup, shorter than people wait before they look for the fault elsewhere.
     static let limit = Duration.seconds(2)
 
     init(
@@ -41,7 +41,7 @@ final class DiskWatch: Sendable {
 
     func writeEnds() { state.withLock { $0.patience.writeEnds() } }
 
-    /// The disk takes nothing at this moment, as far as that has been said.
+    /// The current stall of the disk, if it has been reported.
     var stall: DiskStall? {
         state.withLock { state in
             state.since.map {
@@ -50,9 +50,9 @@ final class DiskWatch: Sendable {
         }
     }
 
-    /// Looks until `stop`.
+    /// Checks the disk until `stop`.
     ///
-    /// - Parameter say: Gets what is to be said, on `loop`.
+    /// - Parameter say: Receives the reports, on `loop`.
     func start(on loop: any EventLoop, say: @escaping @Sendable (DiskPatience.News, String) -> Void)
     {
         let limit = state.withLock { $0.patience.limit }

@@ -1,22 +1,22 @@
 import Glibc
 
-/// Pieces of memory that are written one behind the other, as many at once as the kernel takes (writev).
+/// Pieces of memory that are written one after another, as many at once as the kernel accepts (writev).
 struct GatheredBytes {
     private var pieces: [iovec]
-    /// The first that is not written.
+    /// The first piece that is not written.
     private var next = 0
 
-    /// More than these the kernel does not take at once (writev(2), IOV_MAX).
+    /// The most pieces the kernel accepts at once (writev(2), IOV_MAX).
     static let maximumPieces = 1024
 
-    /// - Parameter pieces: Are there for as long as this is used.
+    /// - Parameter pieces: Must stay valid as long as this is used.
     init(_ pieces: [UnsafeRawBufferPointer]) {
         self.pieces = pieces.lazy.filter { !$0.isEmpty }.map {
             iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
         }
     }
 
-    /// What is to be written at once: of what is left, at most so many bytes.
+    /// The pieces to write next: at most `limit` bytes of the rest.
     func first(_ limit: Int) -> (vector: [iovec], bytes: Int) {
         var vector: [iovec] = []
         var bytes = 0
@@ -28,7 +28,7 @@ struct GatheredBytes {
         return (vector, bytes)
     }
 
-    /// - Parameter count: Bytes that are written.
+    /// - Parameter count: Bytes that were written.
     mutating func removeFirst(_ count: Int) {
         var count = count
         while count > 0, next < pieces.count {

@@ -2,8 +2,9 @@ import CShims
 import Glibc
 import Traces
 
-/// A file that grows by whole blocks. Where it cannot grow, it ends behind the last piece that fitted.
-/// While it is open, it may have reserved room behind its end; a relayd that is killed leaves it there.
+/// A file that grows by whole blocks. If it cannot grow, it ends after the last block that fitted.
+/// While open, it may have space reserved after its end; a relayd that is killed leaves the space
+/// reserved.
 struct RecordingFile: ~Copyable {
     let path: String
     private let descriptor: Int32
@@ -11,11 +12,11 @@ struct RecordingFile: ~Copyable {
     private(set) var bytes: Int = 0
     private var room: RoomAhead
 
-    /// What is given to the kernel at once. More makes no disk faster, and with less a slow one shows that it
-    /// goes on.
+    /// Bytes given to the kernel at once. More makes no disk faster, and small pieces show that a slow disk
+    /// makes progress.
     private static let pieceBytes = 256 << 10
 
-    /// - Parameter limit: About how large it may become.
+    /// - Parameter limit: About how large the file may become.
     init(path: String, descriptor: Int32, limit: Int = .max) {
         _ = Self.tooLargeIsAnError
         self.path = path
@@ -23,7 +24,7 @@ struct RecordingFile: ~Copyable {
         room = RoomAhead(limit: limit)
     }
 
-    /// Takes the file over, and closes it in the end.
+    /// Takes ownership of the file, and closes it at the end.
     init(_ file: RecordingFolder.NewFile, limit: Int = .max) {
         self.init(path: file.path, descriptor: file.descriptor, limit: limit)
         bytes = file.bytes
@@ -34,16 +35,18 @@ struct RecordingFile: ~Copyable {
         close(descriptor)
     }
 
-    /// A file that may not become so large (RLIMIT_FSIZE) ends its recording; the signal would end relayd.
+    /// A file that exceeds its size limit (RLIMIT_FSIZE) should only end its recording; the signal would
+    /// end relayd.
     private static let tooLargeIsAnError: Void = { _ = signal(SIGXFSZ, SIG_IGN) }()
 
-    /// Whether nobody will find it any more: it, or a folder it was in, has been removed.
+    /// Whether the file can no longer be found: it, or a folder that contained it, has been
+    /// removed.
     var isRemoved: Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_nlink == 0
     }
 
-    /// Whether it is a file, and what its path leads to.
+    /// Whether it is a regular file, and its path still leads to it.
     private var isAtItsPath: Bool {
         var (own, found) = (stat(), stat())
         return fstat(descriptor, &own) == 0 && lstat(path, &found) == 0
@@ -53,9 +56,9 @@ struct RecordingFile: ~Copyable {
 
     /// Appends whole blocks.
     ///
-    /// - Parameter watch: Is told of each write, which may take as long as it likes.
-    /// - Throws: `RecordingFailure` when they do not fit; then the file ends behind the last one that did, and
-    ///   is gone if nothing was in it.
+    /// - Parameter watch: Is told of each write, which may take any time.
+    /// - Throws: `RecordingFailure` if they do not fit; then the file ends after the last one that did, and is
+    ///   removed if it was empty.
     mutating func append(
         _ blocks: TraceBlocks, watchedBy watch: DiskWatch? = nil
     ) throws(RecordingFailure) {
@@ -67,7 +70,7 @@ struct RecordingFile: ~Copyable {
                 watch?.writeBegins()
                 makeRoom(for: bytes + written..<bytes + written + piece.bytes)
                 let count = writev(descriptor, piece.vector, Int32(piece.vector.count))
-                // No file takes nothing without an error; if one does, it would for ever.
+                // No file accepts 0 bytes without an error; if one does, it would do so forever.
                 let error = count == 0 ? EIO : errno
                 watch?.writeEnds()
                 if count > 0 {
@@ -80,7 +83,7 @@ struct RecordingFile: ~Copyable {
             return 0
         }
         guard code == 0 else {
-            // Without its whole beginning it would be no trace.
+            // Without its complete beginning it would not be a trace.
             if bytes == 0, isAtItsPath { unlink(path) }
             if bytes > 0 { bytes += blocks.bytesOfWholeBlocks(within: written) }
             ftruncate(descriptor, off_t(bytes))

@@ -8,21 +8,21 @@ import SDLTraffic
 import Synchronization
 import Traces
 
-/// Starts and stops the flight recorder as `record` says, and writes its files: asked by the control API, and
-/// by itself when something of `record.save_on` has happened. Part of `Recorder`.
+/// Starts and stops the flight recorder as `record` says, and writes its files: when asked by the control
+/// API, and automatically when an event of `record.save_on` has happened. Part of `Recorder`.
 final class FlightControl: Sendable {
     private struct State {
         var flight: FlightRecorder?
         var streams = TraceStreams.all
         var schedule = SaveSchedule()
-        /// While a file is being written: when that is over.
+        /// While a file is being written: completes when that is done.
         var saving: EventLoopFuture<Void>?
-        /// The newest first.
+        /// Saved files, the newest first.
         var saved: [RecordReport.Saved] = []
         /// Files that were written because of `record.save_on`, the oldest first.
         var ownFiles: [String] = []
 
-        /// To be asked for when no file is being written.
+        /// Call only while no file is being written.
         mutating func takeTurn(
             _ reason: String, _ triggers: [SaveTrigger], on loop: any EventLoop
         ) -> Turn {
@@ -32,20 +32,20 @@ final class FlightControl: Sendable {
         }
     }
 
-    /// The right to write a file, which one has at a time.
+    /// The right to write a file; there is one at a time.
     private struct Turn {
         /// Why it is written, in words.
         let reason: String
-        /// Empty when somebody has asked.
+        /// Empty if somebody asked for the file.
         let triggers: [SaveTrigger]
         let over: EventLoopPromise<Void>
     }
 
-    /// How a file is written.
+    /// What is needed to write a file.
     struct Writing {
         let policy: RecordingPolicy
         let header: TraceHeader
-        /// Where: it blocks.
+        /// Where to write: writing blocks.
         let executor: LoopExecutor
     }
 
@@ -53,11 +53,11 @@ final class FlightControl: Sendable {
     private let events: EventRing
     private let logger: Logger
     private let state = Mutex(State())
-    /// A loop of its own, from the first flight recorder on.
+    /// A loop of its own, created for the first flight recorder.
     private let loop = Mutex<LoopExecutor?>(nil)
     private let timers: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
 
-    /// Files that the report tells of.
+    /// Number of files listed in the report.
     private static let maximumSaved = 8
 
     init(_ relay: Relay, events: EventRing, logger: Logger) {
@@ -76,7 +76,7 @@ final class FlightControl: Sendable {
 
     // MARK: On and off
 
-    /// Starts it, ends it, or has it start again with another size; else leaves it alone.
+    /// Starts it, ends it, or restarts it with another size; otherwise leaves it alone.
     func apply(_ policy: RecordingPolicy) async {
         let (earlier, streams) = state.withLock { ($0.flight, $0.streams) }
         guard policy.lastBytes != earlier?.maximumBytes ?? 0 || policy.streams != streams else {
@@ -94,7 +94,7 @@ final class FlightControl: Sendable {
         } catch {
             return logger.error("the flight recorder is not running: \(error)")
         }
-        // Ends with its queue: when it is switched off, or with the tap.
+        // The task ends with its queue: when the recorder is switched off, or with the tap.
         Task(executorPreference: executor) { await flight.run() }
         state.withLock {
             $0.flight = flight
@@ -119,7 +119,7 @@ final class FlightControl: Sendable {
 
     // MARK: By itself
 
-    /// Something of `record.save_on` has happened: a file is written soon.
+    /// Called when an event of `record.save_on` has happened: a file is written soon.
     ///
     /// - Parameter save: Writes it.
     func trigger(
@@ -132,9 +132,9 @@ final class FlightControl: Sendable {
         if let due { after(now.duration(to: due), save) }
     }
 
-    /// Writes a file about what has happened, if something has.
+    /// Writes a file about the events that have happened, if any.
     ///
-    /// - Returns: While a file is being written, which does not have what has happened since: when that is over.
+    /// - Returns: If another file is being written, which lacks what has happened since: the end of that.
     func saveByItself(_ writing: () -> Writing) async -> EventLoopFuture<Void>? {
         let (turn, earlier) = state.withLock { state -> (Turn?, EventLoopFuture<Void>?) in
             if let saving = state.saving { return (nil, saving) }
@@ -161,9 +161,9 @@ final class FlightControl: Sendable {
 
     // MARK: Saving
 
-    /// Writes what is kept into a new file, because somebody asked for it.
+    /// Writes the kept traffic to a new file, because somebody asked for it.
     ///
-    /// - Parameter label: What it is called, beside its time.
+    /// - Parameter label: Part of its name, besides its time.
     /// - Throws: `APIError`.
     func save(_ label: String?, _ writing: Writing) async throws -> RecordReport.Saved {
         let turn = state.withLock { state in
@@ -194,7 +194,7 @@ final class FlightControl: Sendable {
                 "there is no directory for recordings: set record.directory in relayd.yaml to an "
                     + "absolute path that relayd's user may write to")
         }
-        // What has passed until now.
+        // Include all traffic up to now.
         try await relay.handOver()
         try await flight.settle()
         let contents = flight.contents()
@@ -215,7 +215,7 @@ final class FlightControl: Sendable {
         return saved
     }
 
-    /// - Returns: Files that make room for it.
+    /// - Returns: The files to remove to make room for it.
     private func remember(
         _ saved: RecordReport.Saved, _ turn: Turn, _ policy: RecordingPolicy
     ) -> [String] {

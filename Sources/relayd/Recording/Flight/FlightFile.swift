@@ -1,7 +1,7 @@
 import RelayCore
 import Traces
 
-/// Writes what the flight recorder has kept as a trace.
+/// Writes the traffic kept by the flight recorder as a trace.
 struct FlightFile: ~Copyable {
     private var file: RecordingFile
     private var encoder: TraceEncoder
@@ -14,12 +14,13 @@ struct FlightFile: ~Copyable {
         encoder = TraceEncoder(header, operatingSystem: SystemName.current)
     }
 
-    /// Lets others have the thread between two pieces: a recording may be running beside it.
+    /// Writes the contents, and yields the thread between pieces: a recording may be running on it
+    /// too.
     ///
     /// - Parameters:
-    ///   - started: RFC 3339, of the oldest that was kept.
-    ///   - reason: Why it is written.
-    /// - Throws: `RecordingFailure` when it cannot be; what was written stays readable.
+    ///   - started: The time of the oldest kept item, in RFC 3339.
+    ///   - reason: Why the file is written.
+    /// - Throws: `RecordingFailure` if the file cannot be written; what was written stays readable.
     mutating func write(
         _ contents: FlightRing.Contents, started: String, because reason: String
     ) async throws(RecordingFailure) -> (frames: Int, bytes: Int, missedFrames: Int) {
@@ -27,7 +28,7 @@ struct FlightFile: ~Copyable {
         var time = contents.began
         encoder.begin(started: started, at: time, into: &blocks)
         for item in contents.prologue { encoder.append(item, at: time, into: &blocks) }
-        // What is written need not stay in memory for this file.
+        // Written items need not stay in memory for this file.
         while let item = contents.items.popFirst() {
             time = item.latestTime ?? time
             encoder.append(item, at: time, into: &blocks)

@@ -2,17 +2,17 @@ import NIOCore
 package import RelayCore
 import Traces
 
-/// The latest traffic in memory: what is older than there is room for makes room, and leaves behind what the
-/// rest cannot be understood without. A value, without a clock.
+/// The latest traffic in memory: the oldest items make room for new ones, and leave behind whatever is
+/// needed to understand the rest. A value, without a clock.
 package struct FlightRing {
-    /// Bytes that all of it may occupy.
+    /// Bytes that the ring may occupy in total.
     private let maximumBytes: Int
     private var items = CircularBuffer<Kept>()
     private var itemBytes = 0
     private var prologue: TapPrologue
     /// Frames that are kept.
     private(set) var frames = 0
-    /// Frames that passed among those that are kept, and were not seen.
+    /// Frames that passed between the kept ones without being seen.
     private(set) var missedFrames = 0
 
     private struct Kept {
@@ -20,15 +20,17 @@ package struct FlightRing {
         var bytes: Int
     }
 
-    /// What is kept at one moment. It shares its bytes with the ring: what both have is in memory once.
+    /// The kept traffic at one moment. It shares its bytes with the ring: what both have is in memory
+    /// once.
     package struct Contents {
         var prologue: [TapItem]
         var items: CircularBuffer<TapItem>
-        /// When the oldest was seen, without the prologue.
+        /// When the oldest item was seen, not counting the prologue.
         var began: WallTime
     }
 
-    /// Of an item, besides its bytes: its place, the header of its array, and what `malloc` adds.
+    /// Overhead of an item besides its bytes: its slot, the header of its array, and what `malloc`
+    /// adds.
     private static let overheadBytes = 256
 
     package init(maximumBytes: Int) {
@@ -36,10 +38,10 @@ package struct FlightRing {
         prologue = TapPrologue(maximumBytes: maximumBytes / 16)
     }
 
-    /// What it occupies.
+    /// Bytes the ring occupies.
     package var occupiedBytes: Int { itemBytes + prologue.occupiedBytes }
 
-    /// When the oldest was seen; nil when there is nothing.
+    /// When the oldest item was seen; nil if there is none.
     package var began: WallTime? { items.lazy.compactMap(\.item.earliestTime).first }
 
     package func contents(at now: WallTime) -> Contents {
@@ -68,7 +70,7 @@ package struct FlightRing {
         }
     }
 
-    /// The frames of a batch share storage, which is in memory as long as one of them is.
+    /// The frames of a batch share storage, which stays in memory as long as one of them does.
     private static func bytes(_ item: TapItem) -> Int {
         switch item {
         case .frames(let frames):

@@ -1,7 +1,7 @@
-/// When the flight recorder writes a file by itself. A value, without a clock.
+/// Decides when the flight recorder writes a file automatically. A value, without a clock.
 ///
-/// It waits a moment, so that the file has what followed, and what happens meanwhile is told in the same file.
-/// Between two files is a pause; what happens in it is written when it is over, and not lost.
+/// It waits a moment, so that the file includes what followed; further events meanwhile go into the same file.
+/// There is a pause between two files; events during the pause are written at its end, and not lost.
 struct SaveSchedule {
     typealias Moment = ContinuousClock.Instant
 
@@ -12,18 +12,18 @@ struct SaveSchedule {
         var words: String
     }
 
-    /// So long a file waits for what follows: apps are closed, and libraries try again.
+    /// How long a file waits for what follows: apps are closed, and libraries retry.
     static let settling = Duration.seconds(1)
-    /// From one file to the next at least, however often something happens.
+    /// Minimum time from one file to the next, however often something happens.
     static let pause = Duration.seconds(10)
-    /// Causes that are told; more are only counted.
+    /// Maximum number of causes listed; further ones are only counted.
     static let maximumCauses = 8
 
     private var waiting: [Cause] = []
     private var others = 0
     private var latest: Moment?
 
-    /// - Returns: When to write the file; nil when that has been said already.
+    /// - Returns: When to write the file; nil if that has been returned already.
     mutating func trigger(_ cause: Cause, at now: Moment) -> Moment? {
         if waiting.count < Self.maximumCauses { waiting.append(cause) } else { others += 1 }
         guard waiting.count == 1 else { return nil }
@@ -33,7 +33,7 @@ struct SaveSchedule {
 
     /// A file is written now.
     ///
-    /// - Returns: Why; empty when nothing has happened.
+    /// - Returns: The causes; empty if nothing has happened.
     mutating func take(at now: Moment) -> (causes: [Cause], others: Int) {
         defer { (waiting, others) = ([], 0) }
         if !waiting.isEmpty { latest = now }

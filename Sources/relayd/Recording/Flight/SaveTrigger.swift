@@ -1,11 +1,12 @@
 import DidYouMean
 package import SDLAdvice
 
-/// What has the flight recorder write a file by itself: an element of `record.save_on`.
+/// An event that makes the flight recorder write a file automatically: an element of
+/// `record.save_on`.
 package enum SaveTrigger: RawRepresentable, Hashable, Sendable {
     /// An app left without unregistering, or its connection broke.
     case appCrash
-    /// The link ended, and not because relayd ended it.
+    /// The link ended, but relayd did not end it.
     case linkLost
     case advice(AdviceCode)
 
@@ -32,7 +33,7 @@ package enum SaveTrigger: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// What somebody may have meant.
+    /// The trigger that was probably meant.
     static func nearest(_ text: String) -> String? { Spelling.nearest(text, in: words) }
 
     package static let words =

@@ -4,14 +4,14 @@ import NIOCore
 import SDLProtocol
 import Traces
 
-/// A recording that is open to be read: a regular file in the folder of recordings, and no other.
+/// A recording that is open for reading; always a regular file in the folder of recordings.
 final class OpenRecording: Sendable {
     let name: String
-    /// When it was opened.
+    /// Its size when it was opened.
     let bytes: Int
     /// Whether relayd is writing it.
     let isGrowing: Bool
-    /// 16 hex digits that tell it from other recordings; the same while it is there.
+    /// 16 hex digits that distinguish it from other recordings; constant as long as it exists.
     let instance: String
     private let descriptor: Int32
 
@@ -31,15 +31,15 @@ final class OpenRecording: Sendable {
 
     deinit { close(descriptor) }
 
-    /// It as a trace, from its beginning; read by one at a time.
+    /// The recording as a trace, from its beginning; for one reader at a time.
     ///
-    /// - Throws: `TraceFileError` when there are no descriptors left.
+    /// - Throws: `TraceFileError` if there are no descriptors left.
     func trace() throws(TraceFileError) -> TraceFile {
         lseek(descriptor, 0, SEEK_SET)
         return try TraceFile(copying: descriptor, as: name)
     }
 
-    /// At most so many bytes from this place on; none at the end.
+    /// At most `limit` bytes from `offset` on; none at the end.
     ///
     /// - Throws: `RecordingFailure`.
     func read(at offset: Int, atMost limit: Int) throws(RecordingFailure) -> ByteBuffer {
@@ -55,8 +55,8 @@ final class OpenRecording: Sendable {
         return buffer
     }
 
-    /// Where the last whole block ends that begins before `limit`, of those from `offset` on, where one
-    /// begins. Of a file that is being written, what follows may be half a block.
+    /// The end of the last whole block that begins before `limit`, starting at `offset`, where a block
+    /// begins. In a file that is being written, an incomplete block may follow.
     func blocks(from offset: Int, before limit: Int) -> Int {
         var end = offset
         while end < limit, end <= bytes - 12,
@@ -70,7 +70,7 @@ final class OpenRecording: Sendable {
     }
 }
 
-/// FNV-1a, 64 bits: for telling apart, not against an attacker.
+/// FNV-1a, 64 bits: to tell recordings apart, not secure against an attacker.
 private struct FNV {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -86,10 +86,11 @@ private struct FNV {
 // MARK: - The folder
 
 extension RecordingFolder {
-    /// Files looked at for a list.
+    /// Maximum number of files examined for a list.
     private static let maximumLooks = 100_000
 
-    /// Whether a file of this name may be asked for: one in the folder itself, not hidden.
+    /// Whether a file of this name may be requested: it must be in the folder itself and not
+    /// hidden.
     static func isName(_ name: String) -> Bool {
         name.utf8.count <= 255 && name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count
             && !name.hasPrefix(".") && !name.contains("..") && !name.contains("\u{FFFD}")
@@ -99,9 +100,9 @@ extension RecordingFolder {
     /// Opens a recording to read it.
     ///
     /// - Parameters:
-    ///   - name: Of the file; `latest` for the newest.
+    ///   - name: Name of the file; `latest` for the newest.
     ///   - current: The file that is being written.
-    /// - Throws: `APIError` when there is no such recording, or it cannot be read.
+    /// - Throws: `APIError` if there is no such recording, or it cannot be read.
     func open(_ name: String, current: String?) throws(APIError) -> OpenRecording {
         var name = name
         if name == Self.latest, let newest = list(current: current).recordings.first {
@@ -117,7 +118,7 @@ extension RecordingFolder {
         let folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw Self.unreadable(shown, errno) }
         defer { close(folder) }
-        // A pipe that somebody has put there must not be waited for.
+        // Must not wait for a pipe that somebody has put there.
         let descriptor = openat(
             folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.unreadable(shown, errno) }
@@ -148,7 +149,7 @@ extension RecordingFolder {
         }
     }
 
-    /// What is there, the newest first. A folder that is not there yet has none.
+    /// The existing recordings, the newest first. A folder that does not exist yet has none.
     ///
     /// - Parameter current: The file that is being written.
     func list(current: String?) -> RecordingList {
@@ -182,7 +183,7 @@ extension RecordingFolder {
         return list
     }
 
-    /// The time in a name that relayd has made: see `name(started:label:)`.
+    /// The time in a name created by relayd: see `name(started:label:)`.
     static func start(of name: String) -> Timestamp? {
         guard name.hasPrefix("relayd-") else { return nil }
         let parts = name.dropFirst(7).prefix(18).split(separator: "-")

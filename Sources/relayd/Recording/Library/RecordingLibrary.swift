@@ -6,18 +6,18 @@ import SDLTraffic
 import Synchronization
 import Traces
 
-/// The recordings that there are, for the control API: lists them, sends them, and reads them as traffic.
+/// The existing recordings, for the control API: lists them, sends them, and reads them as traffic.
 ///
-/// Everything runs on a thread of its own, as nice as the observers: reading a file may block, and decoding a
-/// long one takes minutes. It is done in pieces, so that several readers get on together.
+/// Everything runs on a thread of its own, with the priority of the observers: reading a file may block, and
+/// decoding a long one takes minutes. The work is done in pieces, so that several readers progress together.
 package final class RecordingLibrary: Sendable {
     private struct State {
-        /// Readings that nobody uses at the moment, the latest used last.
+        /// Readings not in use, the most recently used last.
         var idle: [(reading: RecordingReading, since: ContinuousClock.Instant)] = []
         var readers = 0
     }
 
-    /// As the configuration has it at the moment.
+    /// The folder as currently configured.
     private let path: @Sendable () -> String?
     /// The path of the file that is being written.
     private let current: @Sendable () -> String?
@@ -25,7 +25,7 @@ package final class RecordingLibrary: Sendable {
     private let state = Mutex(State())
     private let limits: Limits
 
-    /// What reading may take.
+    /// Limits for reading.
     package struct Limits: Sendable {
         /// Readings that are kept for the next page, each with `RecordingReading`'s memory.
         package var idle = 4
@@ -33,19 +33,20 @@ package final class RecordingLibrary: Sendable {
         package var readers = 8
         /// How long a reading is kept for the next page.
         package var memory = Duration.seconds(60)
-        /// After how long a page is answered with what there is; the reader goes on from its cursor.
+        /// Time after which a page is answered with the messages so far; the reader continues from
+        /// its cursor.
         package var patience = Duration.seconds(2)
 
         package init() {}
     }
 
-    /// Bytes of a file that are sent at once.
+    /// Bytes of a file sent at once.
     private static let pieceBytes = 256 << 10
-    /// Entries that are counted before others may work.
+    /// Entries counted before yielding.
     private static let entriesAtOnce = 2000
 
     /// - Parameters:
-    ///   - folder: Asked each time; nil where relayd has no place for recordings.
+    ///   - folder: Evaluated each time; nil if relayd has no place for recordings.
     ///   - current: The path of the file that is being written.
     package init(
         _ folder: @autoclosure @escaping @Sendable () -> String?, limits: Limits = Limits(),
@@ -72,7 +73,7 @@ package final class RecordingLibrary: Sendable {
 
     // MARK: Sending
 
-    /// Sends it as it was when it was opened; of one that is being written whole blocks.
+    /// Sends a recording as it was when opened; only whole blocks of one that is being written.
     func send(_ file: OpenRecording, into writer: ResponseWriter) async throws {
         var (sent, end) = (0, 0)
         while sent < file.bytes {
@@ -103,13 +104,13 @@ package final class RecordingLibrary: Sendable {
         var reading: MessageRing.Reading
         /// Number of the latest message that was decoded so far.
         var latest: UInt64
-        /// There is nothing behind these messages; of a recording that is being written, not yet.
+        /// Nothing follows these messages; in a recording that is being written, nothing yet.
         var isAtEnd = false
-        /// Why there is nothing behind them, where that is not the end of the recording.
+        /// Why nothing follows them, if this is not the end of the recording.
         var problem: String?
     }
 
-    /// The messages after the request's cursor, from the first one where it has none.
+    /// The messages after the request's cursor, or from the first one if it has none.
     func messages(_ name: String, _ wanted: MessageRequest) async throws -> Page {
         let file = try await open(name)
         let place = try reader()
@@ -125,7 +126,7 @@ package final class RecordingLibrary: Sendable {
         var page = Page(instance: file.instance, reading: .init(next: after), latest: 0)
         let start = ContinuousClock.now
         while true {
-            // A cursor beyond what is there would be taken for one of another run.
+            // A cursor beyond the last message would be taken for one of another run.
             if reading.ring.latest >= after {
                 page.reading.isAtEnd = false
                 let isInMiddle = reading.ring.read(
@@ -152,7 +153,7 @@ package final class RecordingLibrary: Sendable {
         return page
     }
 
-    /// When, who, how much, and what went wrong.
+    /// A summary: when, who, how much, and what went wrong.
     func info(_ name: String) async throws -> TraceReport {
         let file = try await open(name)
         let place = try reader()
@@ -168,7 +169,7 @@ package final class RecordingLibrary: Sendable {
         }
     }
 
-    /// What is counted in it.
+    /// The statistics of the recording.
     func statistics(_ name: String) async throws -> TraceStatsReport {
         let file = try await open(name)
         let place = try reader()
@@ -184,9 +185,8 @@ package final class RecordingLibrary: Sendable {
         }
     }
 
-    /// - Returns: Why it was not read to its end, nil where it was; and bytes of a packet that was not
-    ///   finished.
-    /// - Throws: `TraceFileError` when there is nothing in it that could be shown.
+    /// - Returns: Why it was not read to its end, nil if it was; and bytes of an unfinished packet.
+    /// - Throws: `TraceFileError` if it contains nothing that could be shown.
     private func read(
         _ file: OpenRecording, _ body: (TraceEntry) -> Void
     ) async throws -> (problem: String?, unfinishedBytes: Int) {
@@ -207,7 +207,7 @@ package final class RecordingLibrary: Sendable {
         return (nil, trace.unfinishedBytes)
     }
 
-    /// A file that is not a trace is nobody's fault but the file's.
+    /// Reports a file that is not a trace as an error of the request.
     private static func naming<Result>(
         _ file: OpenRecording, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -220,7 +220,7 @@ package final class RecordingLibrary: Sendable {
 
     // MARK: Readings
 
-    /// One that can go on from there, or a new one.
+    /// A kept reading that can continue from there, or a new one.
     private func take(_ file: OpenRecording, after: UInt64) throws -> RecordingReading {
         let kept = state.withLock { state -> RecordingReading? in
             let index = state.idle.lastIndex {
@@ -251,9 +251,9 @@ package final class RecordingLibrary: Sendable {
         }
     }
 
-    /// A place to read, to be kept until it is done.
+    /// A place to read, to be kept until the reading is done.
     ///
-    /// - Throws: `APIError` when there are as many readers as there may be.
+    /// - Throws: `APIError` if there are too many readers already.
     private func reader() throws(APIError) -> Place {
         let isIn = state.withLock { state in
             guard state.readers < limits.readers else { return false }

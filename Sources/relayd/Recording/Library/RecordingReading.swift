@@ -4,10 +4,10 @@ import SDLTraffic
 import Synchronization
 import Traces
 
-/// A recording that is being decoded, for readers of its messages: as far as it was read, and the latest of
-/// what that was. What it holds does not grow with the recording.
+/// A recording that is being decoded, for readers of its messages: the position reached, and the latest
+/// decoded messages. Its memory does not grow with the recording.
 final class RecordingReading: Sendable {
-    /// What was decoded last, numbered from 1.
+    /// The latest decoded messages, numbered from 1.
     let ring = MessageRing(maximumBytes: RecordingReading.ringBytes)
     let file: OpenRecording
     private let state: Mutex<State>
@@ -23,7 +23,7 @@ final class RecordingReading: Sendable {
 
     /// More than a page of the largest messages.
     private static let ringBytes = 16 << 20
-    /// What is decoded before others may work: messages, bytes of frames, and frames that make no message.
+    /// How much is decoded before yielding: messages, bytes of frames, and frames that make no message.
     private static let batch = (messages: 64, bytes: 512 << 10, entries: 2000)
 
     /// - Throws: `TraceFileError`.
@@ -35,7 +35,8 @@ final class RecordingReading: Sendable {
     /// Why it was not read any further.
     var problem: String? { state.withLock { $0.problem } }
 
-    /// Whether a reader may go on from this cursor: everything behind it is still here, or yet to come.
+    /// Whether a reader can continue from this cursor: everything after it is still here, or yet to
+    /// come.
     func holds(after cursor: UInt64) -> Bool {
         guard ring.latest > cursor else { return true }
         return (ring.range?.lowerBound).map { $0 <= cursor &+ 1 } ?? false
@@ -43,9 +44,10 @@ final class RecordingReading: Sendable {
 
     /// Decodes a little more.
     ///
-    /// - Parameter isGrowing: More may be written behind its end.
-    /// - Returns: Whether there was something; false at its end, and where it is damaged.
-    /// - Throws: `TraceFileError` when there is nothing in it that could be shown.
+    /// - Parameter isGrowing: Whether more may still be appended.
+    /// - Returns: Whether something was decoded; false at the end, and where the recording is
+    ///   damaged.
+    /// - Throws: `TraceFileError` if it contains nothing that could be shown.
     func advance(isGrowing: Bool) throws(TraceFileError) -> Bool {
         try state.withLock { state throws(TraceFileError) in
             guard !state.hasFinished else { return false }

@@ -1,11 +1,10 @@
-/// Whose words a frame to the head unit is: goes with every frame from the router to the link.
+/// Who sends a frame to the head unit: goes with every frame from the router to the link.
 package enum Origin<App: Hashable>: Hashable {
     case app(App)
-    /// relayd's own, in the place of an app: the end of a half message, a goodbye, a heartbeat's
-    /// answer.
+    /// relayd, in place of an app: the end of a half message, a goodbye, a heartbeat's answer.
     case relay
 
-    /// The app, nil for relayd's own words.
+    /// The app; nil for relayd's own frames.
     @inlinable
     package var app: App? {
         if case .app(let app) = self { app } else { nil }

@@ -1,19 +1,19 @@
 package import SDLProtocol
 
-/// Something worth telling that happened to a session; `HubReporter` tells people.
+/// A notable event of a session; `HubReporter` reports it.
 package enum RouterEvent<App: Hashable>: Hashable {
     case sessionOpened(App, SessionGrant)
-    /// The session is the app's no more, which goes on: the head unit has ended it or never said so, or
-    /// has given its number away. Sessions of apps and links that are gone end with them.
+    /// The session is no longer the app's, and the app goes on: the head unit has ended the session, has never
+    /// confirmed its end, or has given its number away. Sessions of apps and links that are gone end with them.
     case sessionEnded(App, session: UInt8)
-    /// Nobody uses an audio or video service any more, in a session that goes on: its end was confirmed, by the
-    /// head unit or by the app, or relayd waits no longer for that of its own.
+    /// An audio or video service is no longer used, in a session that goes on: the head unit has ended it or
+    /// answered its end, or relayd no longer waits for that answer.
     case serviceEnded(App, session: UInt8, ServiceType)
     /// Goodbye was said for an app that left.
     case farewell(session: UInt8)
     /// The head unit granted an ID that another app still held.
     case sessionReassigned(from: App, session: UInt8)
-    /// A StartService that has waited for its turn is said to the head unit now.
+    /// A StartService that has waited for its turn is sent to the head unit now.
     case startSent(App)
     case startServiceUnanswered(App)
     /// The head unit refused a session while so many were in use.
@@ -22,20 +22,21 @@ package enum RouterEvent<App: Hashable>: Hashable {
     case wrongHash(App, session: UInt8, WrongHash)
     /// The head unit invites the app to connect around the relay; taken out, or passed on.
     case secondaryTransportOffered(App, session: UInt8, isPassedOn: Bool)
-    /// relayd ended a message that the app, which may have left, had sent only a part of.
+    /// A message that the app, which may have left, had sent only a part of was ended by relayd, cannot be ended,
+    /// or may have been given up by the head unit; `EndedMessage.Cause` tells.
     case messageEnded(App?, EndedMessage)
     /// The app announced a larger message than it may.
     case messageTooLarge(App, bytes: Int)
     /// The head unit has answered a request of relayd's after nobody waited for it any more. The app that has
-    /// the session now has not got it.
+    /// the session now does not get the answer.
     case lateAnswer(App?, session: UInt8, FunctionID)
     /// The app did not answer the head unit's heartbeat in time; relayd did.
     case heartbeatAnswered(App, session: UInt8)
 }
 
 extension RouterEvent {
-    /// What is told of it to those who look at the traffic, and follow the router. Nil for what frames show,
-    /// for what is told as a notice, and for what concerns relayd alone.
+    /// What is told of the event to those who watch the traffic and follow the router. Nil for events that
+    /// frames show, that are told as a notice, or that concern relayd alone.
     package var told: (app: App, event: SessionEvent)? {
         switch self {
         case .startSent(let app): (app, .startSent)

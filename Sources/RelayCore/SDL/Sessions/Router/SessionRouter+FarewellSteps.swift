@@ -1,4 +1,4 @@
-// How the router says a goodbye, step by step: each word when the one before is answered.
+// How the router says a goodbye, step by step: each frame when the one before is answered.
 
 package import NIOCore
 package import SDLProtocol
@@ -15,7 +15,7 @@ extension SessionRouter {
         actions.append(.drain(session))
     }
 
-    /// No frame of this session waits for the link any more.
+    /// Called when no frame of this session waits for the link any more.
     package mutating func drained(_ session: UInt8, at now: NIODeadline) {
         self.now = now
         guard farewells[session]?.step == .draining else { return }
@@ -23,7 +23,7 @@ extension SessionRouter {
         guard let farewell = farewells[session] else { return }
         if farewell.answersDue > 0 {
             farewells[session]?.step = .endingMessages
-            // Only answers to what the app has said itself are due.
+            // Only answers to messages that the app has finished itself are due.
             if halves.count(of: session) == 0 { startPatience(of: session) }
         } else {
             unregister(session)
@@ -40,7 +40,7 @@ extension SessionRouter {
         farewells[session]?.step = .unregistering
         farewells[session]?.deadline = nil
         if let correlationID = routes[session].ownUnregister {
-            // The app has said it already, and not been answered.
+            // The app has sent Unregister already, and has not been answered.
             ownRequests.add(
                 .init(
                     session: session, kind: .unregister, correlationID: correlationID,
@@ -59,7 +59,7 @@ extension SessionRouter {
         actions.append(.toLink(goodbye, from: .relay))
     }
 
-    /// Larger than any the app used, so that no unfinished message is continued.
+    /// A message ID larger than any the app used, so that no unfinished message is continued.
     mutating func nextMessageID(of session: UInt8) -> UInt32 {
         let next =
             routes[session].highestMessageID < .max ? routes[session].highestMessageID + 1 : 1
@@ -78,7 +78,7 @@ extension SessionRouter {
         farewells[session]?.deadline = now + configuration.encryptedHold
     }
 
-    /// Says EndService where nothing has to be waited for.
+    /// Sends EndService where nothing has to be waited for.
     mutating func takeTurns() {
         guard farewells.contains(where: { $0.value.step == .waitingTurn }) else { return }
         for session in farewells.keys.sorted() where farewells[session]?.step == .waitingTurn {
@@ -89,7 +89,7 @@ extension SessionRouter {
 
     private func mayEnd(_ farewell: Farewell<App>) -> Bool {
         // The head unit may grant the number to the app that waits for an answer, with the same
-        // hash: an EndService behind that would end the wrong session.
+        // hash: an EndService after that grant would end the wrong session.
         if farewell.answersHeadUnit, starts.isAwaitingAnswer, stopDeadline == nil { return false }
         guard farewell.isOfStop, let stopDeadline, now < stopDeadline else { return true }
         return farewells.allSatisfy { !$0.value.isOfStop || $0.value.isReadyToEnd }
@@ -113,13 +113,14 @@ extension SessionRouter {
         actions.append(.event(.farewell(session: session)))
     }
 
-    /// The acknowledgement ends the session: it has the hash.
+    /// Whether the acknowledgement ends the session, because it has the hash.
     private func frees(_ acknowledgement: Frame, _ grant: SessionGrant) -> Bool {
         grant.version > 1 && grant.hashID != 0
             && ControlPayload(acknowledgement).hashID == grant.hashID
     }
 
-    /// One of relayd's own words, or a control frame of an app, has been written to the link.
+    /// Notes that a frame of relayd's own, or a control frame of an app, has been written to the
+    /// link.
     package mutating func wrote(_ frame: Frame, at now: NIODeadline) {
         let session = frame.sessionID
         guard let farewell = farewells[session], farewell.isSaid(by: frame) else { return }
@@ -132,13 +133,14 @@ extension SessionRouter {
             conclude(session)
             takeTurns()
         } else if farewell.ownEnd == nil || routes[session].owner == nil {
-            // Who waits for the answer to the app's own EndService is the app.
+            // Otherwise the app itself waits for the answer to its own EndService.
             startPatience(of: session)
         }
         sendNextStart(at: now)
     }
 
-    /// Only now an answer can come: what waits may be dropped with all else of its session.
+    /// Expects the answer only once the request is written: while it waits, it may be dropped with
+    /// everything else of its session.
     private mutating func expectUnregistered(_ session: UInt8) {
         ownRequests.add(
             .init(
@@ -146,7 +148,7 @@ extension SessionRouter {
         routes[session].isWatched = true
     }
 
-    /// The goodbye is over; the number is free unless its app is still there.
+    /// Ends the goodbye; the number is then free unless its app is still there.
     mutating func conclude(_ session: UInt8) {
         guard let owner = routes[session].owner else { return release(session) }
         farewells[session] = nil
@@ -164,7 +166,8 @@ extension SessionRouter {
         farewells[session]?.deadline = now + patience
     }
 
-    /// StartServices wait while the head unit may grant a number that is about to be ended.
+    /// Whether StartServices wait because the head unit may grant a number that is about to be
+    /// ended.
     var isStartHeldByFarewell: Bool {
         farewells.contains { $0.value.answersHeadUnit && !$0.value.isEndWritten }
     }

@@ -1,5 +1,5 @@
-// How the router ends sessions: who wants it, what the head unit answers, and what is given up. The
-// steps of a goodbye are in +FarewellSteps.
+// How the router ends sessions: who wants the end, what the head unit answers, and what is given up.
+// The steps of a goodbye are in +FarewellSteps.
 
 package import NIOCore
 import SDLProtocol
@@ -7,8 +7,8 @@ import SDLProtocol
 // MARK: - Who wants it
 
 extension SessionRouter {
-    /// The owner's connection is gone. The head unit is to take it as a crash, which it was, and to
-    /// keep what the app needs to resume.
+    /// Ends a session whose owner's connection is gone. The head unit is to treat that as a crash,
+    /// which it was, and to keep what the app needs to resume.
     mutating func leave(_ session: UInt8) {
         switch routes[session].phase {
         case .open where isLinkUp:
@@ -28,18 +28,19 @@ extension SessionRouter {
         }
     }
 
-    /// A goodbye that waited for the app, or with it for the answer to its own EndService, which may
-    /// never come.
+    /// Continues a goodbye that waited for the app, or, with the app, for the answer to its own
+    /// EndService, which may never come.
     private mutating func goOnWithoutApp(_ session: UInt8) {
         switch farewells[session]?.step {
         case .awaitingApp: drain(session)
-        // Else when it is written: while it waits for a busy link the number is not free.
+        // Otherwise the wait begins when EndService is written: while it waits for a busy link, the
+        // number is not free.
         case .ending where farewells[session]?.isEndWritten == true: startPatience(of: session)
         default: break
         }
     }
 
-    /// What the head unit still says reaches nobody.
+    /// Detaches the session from its app: what the head unit still sends reaches nobody.
     mutating func depart(_ session: UInt8) {
         answerHeartbeat(of: session)
         if let owner = routes[session].owner {
@@ -53,8 +54,8 @@ extension SessionRouter {
     }
 
     /// Ends every session politely on both sides, because the relay stops: all apps are
-    /// unregistered, then, when all answers have come or half of `farewellTimeout` is over, all
-    /// sessions ended.
+    /// unregistered; then, when all answers have come or half of `farewellTimeout` is over, all
+    /// sessions are ended.
     package mutating func endAllSessions(at now: NIODeadline) {
         self.now = now
         stopDeadline = now + .nanoseconds(configuration.farewellTimeout.nanoseconds / 2)
@@ -63,7 +64,7 @@ extension SessionRouter {
             farewells[session]?.isOfStop = true
         }
         end(sessions, isStop: true)
-        // Some have waited for a StartService that is not waited for any more.
+        // Some goodbyes have waited for a StartService that is not waited for any more.
         takeTurns()
     }
 
@@ -99,7 +100,8 @@ extension SessionRouter {
         }
     }
 
-    /// The app ends its session: it has said all, and what it said goes out before.
+    /// Ends a session at its app's wish: the app has sent everything, and its frames go out before
+    /// the end.
     mutating func endByApp(_ frame: Frame, of app: App) {
         let session = frame.sessionID
         answerHeartbeat(of: session)
@@ -112,8 +114,8 @@ extension SessionRouter {
         beginFarewell(session, farewell)
     }
 
-    /// The head unit ends the session. sdl_core may hold on to it, and to the registration of its
-    /// app, until it has heard EndService with the hash.
+    /// Handles the head unit's end of a session. sdl_core may hold on to the session, and to the
+    /// registration of its app, until it has heard EndService with the hash.
     mutating func endByAccessory(_ session: UInt8) {
         guard
             routes[session].phase == .open || routes[session].phase == .ending
@@ -123,7 +125,7 @@ extension SessionRouter {
         heartbeats[session] = nil
         if let farewell = farewells[session] {
             farewells[session]?.answersHeadUnit = true
-            // Later steps have only relayd's own words to send.
+            // Later steps have only relayd's own frames to send.
             guard farewell.step == .draining else { return }
             actions.append(.purge(session))
             return drain(session)
@@ -137,9 +139,9 @@ extension SessionRouter {
         farewells[session] = farewell
     }
 
-    /// The app acknowledges the head unit's EndService. With the hash that ends the session, or the
-    /// next one with its number, as EndService does: so it goes when EndService would. Without the
-    /// hash relayd's EndService goes behind it.
+    /// Handles the app's acknowledgement of the head unit's EndService. With the hash it ends the
+    /// session, or the next one with its number, as EndService does, so it is sent when EndService
+    /// would be. Without the hash, relayd's EndService follows it.
     mutating func acknowledgedByApp(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         guard farewells[session]?.step == .awaitingApp else { return .drop(.sessionOver(session)) }
@@ -152,7 +154,7 @@ extension SessionRouter {
 // MARK: - Answers
 
 extension SessionRouter {
-    /// The head unit has answered one of the relay's own requests.
+    /// Handles the head unit's answer to one of the relay's own requests.
     mutating func answered(_ request: OwnRequests.Request) {
         guard let farewell = farewells[request.session] else { return }
         switch (request.kind, farewell.step) {
@@ -170,8 +172,8 @@ extension SessionRouter {
         if strayEnds.takeAnswer(of: session, at: now) { return strayEndAnswered(frame) }
         guard let farewell = farewells[session], farewell.step == .ending, farewell.isEndWritten
         else {
-            // Of a session that has ended, whoever has the number now; nothing that still waits for
-            // the link has an answer.
+            // The answer is for a session that has ended, whoever has the number now; an EndService
+            // that still waits for the link has no answer.
             return .drop(.lateWords(session))
         }
         let isRefused = frame.controlType == .endServiceNAK
@@ -201,17 +203,17 @@ extension SessionRouter {
         return wasAsked ? .toApp(owner) : .drop(.farewell(session))
     }
 
-    /// The session is over and its EndService, if it was written, has no answer yet: what the head
-    /// unit does with it is not known. Where the head unit has not ended the session by itself, its
-    /// next grant shows that it has carried it out.
+    /// Notes a session that is over while its EndService, if it was written, has no answer yet: what
+    /// the head unit does with the EndService is not known. Where the head unit has not ended the
+    /// session by itself, its next grant shows that it has carried out the EndService.
     mutating func noteStrayEnd(of session: UInt8) {
         guard let farewell = farewells[session], farewell.answersHeadUnit, farewell.isEndWritten
         else { return }
         strayEnds.add(session, at: now)
     }
 
-    /// The answer to the EndService of a former session of the number: unless the head unit refused,
-    /// it has ended the present one.
+    /// Handles the answer to the EndService of a former session of the number: unless the head unit
+    /// refused, that EndService has ended the present session.
     private mutating func strayEndAnswered(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         guard frame.controlType == .endServiceACK else { return .drop(.lateWords(session)) }
@@ -237,16 +239,16 @@ extension SessionRouter {
         return .toApp(owner)
     }
 
-    /// The session is over; late frames of the head unit still reach the app.
+    /// Marks the session as over; late frames of the head unit still reach the app.
     mutating func markEnded(_ session: UInt8, of owner: App) {
         routes[session].phase = .ended
         actions.append(.event(.sessionEnded(owner, session: session)))
     }
 
-    /// The app's own EndService was refused: relayd knows the hash.
+    /// Ends the session after the app's own EndService was refused: relayd knows the hash.
     mutating func endInstead(_ session: UInt8) {
         farewells[session]?.ownEnd = nil
-        // That one has been answered.
+        // The app's EndService has been answered.
         farewells[session]?.isEndWritten = false
         farewells[session]?.step = .waitingTurn
         farewells[session]?.deadline = nil
@@ -268,7 +270,8 @@ extension SessionRouter {
 
     mutating func advanceFarewells() {
         guard !farewells.isEmpty else { return }
-        // First: what is said at the end of its patience would be followed by EndService at once.
+        // First, because a frame sent at the end of a step's patience would be followed by
+        // EndService at once.
         if let stopDeadline, stopDeadline <= now { endAtOnce() }
         for session in farewells.keys.sorted() {
             guard let farewell = farewells[session], let deadline = farewell.deadline,
@@ -287,14 +290,14 @@ extension SessionRouter {
         sendNextStart(at: now)
     }
 
-    /// The head unit has not answered EndService; nothing more can be said.
+    /// Gives up on a head unit that has not answered EndService; nothing more can be sent.
     mutating func giveUp(_ session: UInt8) {
         noteStrayEnd(of: session)
         conclude(session)
     }
 
-    /// The stop waits no longer: what has not been sent is dropped, half messages are ended, and
-    /// EndService follows.
+    /// Ends the stop's waiting: unsent frames are dropped, half messages are ended, and EndService
+    /// follows.
     mutating func endAtOnce() {
         for session in farewells.keys.sorted() {
             guard let farewell = farewells[session], farewell.isOfStop, !farewell.isReadyToEnd

@@ -1,5 +1,5 @@
-// What the router decides about frames of the head unit: grants, refusals, ends, and all the rest
-// by session.
+// What the router decides about frames of the head unit: grants, refusals and ends, and all other
+// frames by session.
 
 package import NIOCore
 package import SDLProtocol
@@ -8,7 +8,7 @@ extension SessionRouter {
     /// Decides about a frame that the head unit sent.
     package mutating func receiveFromAccessory(_ frame: Frame, at now: NIODeadline) -> Decision {
         let type = frame.type
-        // One branch for what most frames are.
+        // One branch for most frames.
         if type != .single {
             if type != .control { return receivePart(frame, at: now) }
             self.now = now
@@ -20,7 +20,7 @@ extension SessionRouter {
         return deliver(frame)
     }
 
-    /// A first or consecutive frame: nothing may be said to the app inside of its message.
+    /// Decides about a first or consecutive frame: nothing may be sent to the app inside its message.
     private mutating func receivePart(_ frame: Frame, at now: NIODeadline) -> Decision {
         let inspected = routes[frame.sessionID].isWatched ? inspect(frame, at: now) : nil
         let decision = inspected ?? deliver(frame)
@@ -42,8 +42,10 @@ extension SessionRouter {
         .drop(routes[session].phase == .farewell ? .farewell(session) : .noSuchSession(session))
     }
 
-    /// The RPCs the router looks into, and only where an answer to relayd itself is due or the
-    /// session's number had another owner a moment ago.
+    /// Examines a frame, not a control frame, of a session that is watched; `Route.isWatched` has the
+    /// reasons.
+    ///
+    /// - Returns: Nil when the frame is to be delivered as it came.
     @inline(never)
     private mutating func inspect(_ original: Frame, at now: NIODeadline) -> Decision? {
         self.now = now
@@ -97,20 +99,21 @@ extension SessionRouter {
             return passOn(restored)
         }
         if routes[session].phase == .free { return .drop(.lateWords(session)) }
-        // sdl_core numbers the messages of a session from 1 and sends with 0 what it still has to
-        // say in one that is over. Of messages in several frames it cuts the number to 8 bits.
+        // sdl_core numbers the messages of a session from 1 and uses 0 for what it still sends in a
+        // session that is over. In multi-frame messages it cuts the number to 8 bits.
         guard frame.type == .single, frame.messageID == 0 else { return passOn(restored) }
         return .drop(.lateWords(session))
     }
 
-    /// The head unit's frame with its app's correlation ID; without one the frame goes on as it came.
+    /// Passes on the head unit's frame with its app's correlation ID restored; with nil, the frame
+    /// goes on as it came.
     private mutating func passOn(_ restored: Frame?) -> Decision? {
         guard let restored, let owner = routes[restored.sessionID].owner else { return nil }
         actions.append(.pass(restored, to: owner))
         return .handled
     }
 
-    /// The number's former session may still be spoken of.
+    /// Whether late words of the number's former session may still come.
     private func isRecentlyEnded(_ session: UInt8) -> Bool {
         routes[session].formerEnd.map { now - $0 < configuration.lateWordsWindow } ?? false
     }
@@ -142,7 +145,7 @@ extension SessionRouter {
         }
     }
 
-    /// One with an empty address says that there is no second transport any more.
+    /// An update with an empty address says that there is no second transport any more.
     private mutating func receiveTransportUpdate(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         let isPassedOn = configuration.secondaryTransports == .pass
@@ -156,8 +159,8 @@ extension SessionRouter {
         return isPassedOn ? deliver(frame) : .drop(.secondaryTransport)
     }
 
-    /// Protection of a running service was answered: its ACK carries hash 0, the first one stays
-    /// valid.
+    /// Whether the frame answers a request to protect a running service: its ACK carries hash 0, and
+    /// the first hash stays valid.
     private func isUpgradeAnswer(_ frame: Frame) -> Bool {
         let session = frame.sessionID
         guard routes[session].isUpgradePending, routes[session].phase == .open else { return false }
@@ -178,8 +181,8 @@ extension SessionRouter {
             takeTurns()
             sendNextStart(at: now)
         }
-        // Nobody asked: of a session that goes on it changes nothing, as a late answer to a request
-        // for protection. Behind a session's end it is a new one, of which nobody knows.
+        // Nobody asked: in a session that goes on, the grant changes nothing, like a late answer to a
+        // request for protection. After a session's end it opens a new one, of which nobody knows.
         if !isDue, let owner = routes[session].owner, routes[session].phase == .open {
             return .toApp(owner)
         }
@@ -206,9 +209,9 @@ extension SessionRouter {
         return isPassedOn ? .toApp(app) : .handled
     }
 
-    /// The largest frame a service of the session may have. What `mtu` counts is not agreed; no
-    /// reading allows a larger payload, and sdl_core counts it as malformed. An mtu that leaves no
-    /// room for any frame counts as none: the advice tells of it, and no app is closed for it.
+    /// Learns the largest frame a service of the session may have. What `mtu` counts is not agreed;
+    /// no reading allows a larger payload, and sdl_core counts one as malformed. An mtu that leaves
+    /// no room for any frame counts as none: the advice reports it, and no app is closed for it.
     mutating func learnPayload(_ ack: Frame) {
         let session = ack.sessionID
         if ack.version >= 5, let mtu = ControlPayload(ack).mtu {
@@ -221,7 +224,7 @@ extension SessionRouter {
         }
     }
 
-    /// Of v3 and later, when the head unit names none (SDL protocol spec, "MTU").
+    /// The limit of v3 and later, when the head unit names none (SDL protocol spec, "MTU").
     private static var largestPayload: UInt32 { 131_072 }
 
     private mutating func receiveRefusal(_ frame: Frame) -> Decision {
@@ -232,7 +235,7 @@ extension SessionRouter {
             return .toApp(owner)
         }
         if session != 0, routes[session].phase == .farewell { return .drop(.farewell(session)) }
-        // Some head units refuse with a number; but not with one whose app asked for protection a
+        // Some head units refuse with a number, but not with one whose app asked for protection a
         // moment ago and left.
         if session != 0, isRecentlyEnded(session) { return .drop(.lateWords(session)) }
         let (app, _) = starts.takeAnswer(frame, at: now)

@@ -37,17 +37,17 @@ extension SessionRouter {
             && (routes[session].phase == .open || mayAnswer(session: session))
     }
 
-    /// The head unit has ended the session, and its app may still have something to say: libraries
-    /// unregister. Not while the number may be granted to another app.
+    /// Whether the head unit has ended the session, and its app may still have something to send:
+    /// libraries unregister. Not while the number may be granted to another app.
     private func mayAnswer(session: UInt8) -> Bool {
         routes[session].phase == .endedByAccessory && farewells[session]?.step == .awaitingApp
             && !starts.isAwaitingAnswer
     }
 
-    /// Keeps from the link what would hurt all its apps (measured with sdl_core 8.2.0): a first frame
-    /// that announces nothing, after which it never reads the connection again; one for whose
-    /// announced size it reserves memory; a frame so large that it counts as malformed, of which the
-    /// eleventh in a second closes the connection.
+    /// Keeps frames off the link that would hurt all its apps (measured with sdl_core 8.2.0): a first
+    /// frame that announces nothing, after which sdl_core never reads the connection again; one for
+    /// whose announced size it reserves memory; a frame so large that it counts as malformed, of which
+    /// the eleventh in a second closes the connection.
     @inline(never)
     private mutating func examine(_ frame: Frame, of app: App) -> Decision {
         let decision = judge(frame, of: app)
@@ -82,9 +82,10 @@ extension SessionRouter {
         return .toLink
     }
 
-    /// Whether the app unregisters itself: a relay that stops, or sends it away, need not do it again.
+    /// Notes whether the app unregisters itself: a relay that stops, or sends the app away, need not
+    /// do it again.
     ///
-    /// v1 has no binary header to look at; there it is done again, and the refusal is swallowed.
+    /// v1 has no binary header to examine; there relayd does it again, and the refusal is swallowed.
     private mutating func noteRegistration(_ frame: Frame) {
         let session = frame.sessionID
         guard !frame.isEncrypted, let header = frame.rpcHeader, header.type == .request else {
@@ -92,7 +93,7 @@ extension SessionRouter {
         }
         switch FunctionID(rawValue: header.functionID) {
         case .unregisterAppInterface:
-            // Said twice, the first one is carried out and the second refused.
+            // Of two requests, the first is carried out and the second refused.
             if routes[session].ownUnregister == nil {
                 routes[session].ownUnregister = header.correlationID
             }
@@ -150,7 +151,7 @@ extension SessionRouter {
             endByApp(frame, of: app)
             return .handled
         case (.open, .endServiceACK, .rpc):
-            // sdl_core looks at the hash alone: this would end the session, here unseen.
+            // sdl_core looks at the hash alone: this would end the session, unnoticed by the router.
             return .drop(.endNotAsked(session))
         case (.open, .heartbeatACK, .control):
             heartbeats[session] = nil
@@ -200,12 +201,12 @@ extension SessionRouter {
         }
         starts.append(frame, of: app, holdUntil: now + configuration.holdTimeout)
         sendNextStart(at: now)
-        // They go in their order: if any of them waits, so does this one.
+        // Requests go in order: if any of them waits, so does this one.
         return starts.noteWaiting() ? .waits : .handled
     }
 
-    /// Sends the next waiting StartService if none is on its way. Nothing in the answer names the
-    /// asker; only order does.
+    /// Sends the next waiting StartService if none is on its way. Nothing in the answer names the app;
+    /// only the order tells.
     mutating func sendNextStart(at now: NIODeadline) {
         guard isLinkUp, stopDeadline == nil, !isStartHeldByFarewell,
             let next = starts.sendNext(answerUntil: now + configuration.startServiceTimeout)

@@ -1,10 +1,10 @@
-// How the router ends half messages, and keeps what waits of a session out of the next one.
+// How the router ends half messages, and keeps waiting frames of a session out of the next one.
 
 package import NIOCore
 package import SDLProtocol
 
 extension SessionRouter {
-    /// Ends what the head unit holds of the session's messages.
+    /// Ends the session's messages that the head unit holds in part.
     mutating func endHalfMessages(of session: UInt8) {
         let cause = causeOfEnds(in: session)
         let app = farewells[session]?.app
@@ -15,7 +15,7 @@ extension SessionRouter {
         for half in halves.unfinished(of: session) {
             guard !half.isEncrypted else {
                 // A plain last frame is not part of a message of TLS records; nobody has shown what
-                // ends one. The head unit forgets it by itself.
+                // ends such a message. The head unit forgets it by itself.
                 farewells[session]?.mustHold = true
                 farewells[session]?.unregisters = true
                 tell(half, of: app, cause: .encrypted)
@@ -43,13 +43,13 @@ extension SessionRouter {
         tell(half, of: app, cause: cause)
     }
 
-    /// The end of a message that is written at once.
+    /// The end of a message, to be written at once.
     private mutating func endFrame(of half: HalfMessages.Half) -> Frame {
         if half.isAnswered { expectAnswer(to: half) }
         return half.ending(correlationID: Self.messageEndCorrelationID)
     }
 
-    /// What the head unit says to it reaches nobody.
+    /// Expects the head unit's answer to the message, which reaches nobody.
     private mutating func expectAnswer(to half: HalfMessages.Half) {
         ownRequests.add(answer(to: half))
         routes[half.session].isWatched = true
@@ -63,7 +63,7 @@ extension SessionRouter {
             expectedUntil: now + OwnRequests.patience)
     }
 
-    /// The head unit has refused a message that it has given up, and its app does not know why.
+    /// Tells why the head unit has refused a message that it has given up, as its app does not know.
     mutating func tellPaused(_ refused: HalfMessages.Half) {
         guard refused.pause == .none, let owner = routes[refused.session].owner else { return }
         tell(refused, of: owner, cause: .paused)
@@ -73,14 +73,14 @@ extension SessionRouter {
         actions.append(.event(.messageEnded(app, EndedMessage(half, cause: cause))))
     }
 
-    /// The head unit grants a number whose former session was not ended as far as is known.
+    /// Takes over a number that the head unit grants, whose former session may not have been ended.
     ///
-    /// Nothing of that one may be written any more. What it left half is ended in the new session;
-    /// the answers are swallowed.
+    /// No frame of the former session may be written any more. Its half messages are ended in the new
+    /// session; the answers are swallowed.
     ///
-    /// - Parameter isClaimed: An app gets the new session. Else its goodbye follows, which ends half
-    ///   messages itself.
-    /// - Returns: Who had the number.
+    /// - Parameter isClaimed: Whether an app gets the new session. Otherwise the session's goodbye
+    ///   follows, which ends half messages itself.
+    /// - Returns: The app that had the number.
     mutating func takeOver(_ session: UInt8, grant: SessionGrant, isClaimed: Bool) -> App? {
         let former = routes[session].owner ?? farewells[session]?.app
         if let owner = routes[session].owner, routes[session].phase == .open {
@@ -99,10 +99,10 @@ extension SessionRouter {
         return former
     }
 
-    /// A frame is about to be written to the link.
+    /// Notes that a frame is about to be written to the link.
     ///
-    /// - Parameter end: Bytes written to the link, with this frame.
-    /// - Returns: What has to be written before: the end of a half message that this frame would
+    /// - Parameter end: Bytes written to the link, including this frame.
+    /// - Returns: What has to be written first: the end of a half message that this frame would
     ///   otherwise continue.
     @inline(__always)
     package mutating func willWrite(
@@ -116,8 +116,8 @@ extension SessionRouter {
         return noteHalf(frame, upTo: end, at: now)
     }
 
-    /// The end of a half message is about to be written. Only now its answer is expected: an end that
-    /// waits may be dropped with all else of its session, and be said again.
+    /// Notes that the end of a half message is about to be written. Its answer is expected only now: an
+    /// end that waits may be dropped with everything else of its session, and be sent again.
     @inline(never)
     private mutating func noteEnd(_ frame: Frame, at now: NIODeadline) {
         self.now = now
@@ -125,9 +125,9 @@ extension SessionRouter {
         expectAnswer(to: half)
     }
 
-    /// A frame is about to be written to the link, behind what this returns: the ends of messages
-    /// that the head unit would give up because of it, or for which it would have to keep too much room
-    /// beside it. To be asked until nothing comes.
+    /// Returns what is to be written before a frame: the end of a message that the head unit would give
+    /// up because of the frame, or for which it would have to keep too much room beside it. To be
+    /// called until it returns nil.
     ///
     /// - Parameter delay: How long the frame will be on its way.
     @inline(__always)
@@ -141,8 +141,8 @@ extension SessionRouter {
         return halves.expiry <= arrival ? takeExpiring(before: frame, at: now, arrival) : nil
     }
 
-    /// A head unit reserves what is announced at once, so `apps.message_limit` is for all unfinished
-    /// messages of an app together.
+    /// A head unit reserves room for announced messages at once, so `apps.message_limit` applies to all
+    /// unfinished messages of an app together.
     @inline(never)
     private mutating func endOfExceeding(before frame: Frame, at now: NIODeadline) -> Frame? {
         let owner = routes[frame.sessionID].owner
@@ -170,7 +170,7 @@ extension SessionRouter {
     private mutating func noteHalf(
         _ frame: Frame, upTo end: UInt64, at now: NIODeadline
     ) -> Frame? {
-        // The head unit may give it up and say so while the app is silent.
+        // The head unit may give the message up and say so while the app is silent.
         if frame.type == .first { routes[frame.sessionID].isWatched = true }
         guard let remark = halves.willWrite(frame, upTo: end, at: now) else { return nil }
         self.now = now
@@ -184,14 +184,14 @@ extension SessionRouter {
         }
     }
 
-    /// The kernel was asked what has left.
+    /// Called when the kernel has been asked how much has left.
     ///
     /// - Parameter bytes: Bytes that have left for the head unit, of all that were ever written.
     package mutating func linkPolled(left bytes: UInt64, at now: NIODeadline) {
         if !halves.isEmpty { halves.polled(left: bytes, at: now) }
     }
 
-    /// Nothing waits for the link any more.
+    /// Called when nothing waits for the link any more.
     package mutating func linkUnwatched() {
         if !halves.isEmpty { halves.allLeft() }
     }

@@ -1,4 +1,4 @@
-// Heartbeats of the head unit that an app does not answer, because it stands at a breakpoint or has
+// Heartbeats of the head unit that an app does not answer, because the app is at a breakpoint or has
 // left: the router answers them in its place.
 
 import NIOCore
@@ -13,8 +13,8 @@ struct Heartbeat: Hashable {
 }
 
 extension SessionRouter {
-    /// sdl_core sends one after 7 s of silence, once an app has sent one itself, and ends the session
-    /// 7 s later (measured with sdl_core 8.2.0).
+    /// sdl_core sends a heartbeat after 7 s of silence, once an app has sent one itself, and ends the
+    /// session 7 s later (measured with sdl_core 8.2.0).
     mutating func receiveHeartbeat(_ frame: Frame) -> Decision {
         let session = frame.sessionID
         guard routes[session].phase != .free else { return .drop(.noSuchSession(session)) }
@@ -23,8 +23,9 @@ extension SessionRouter {
             info: ControlFrameType.heartbeatACK.rawValue, sessionID: session,
             messageID: frame.messageID ?? 0)
         if let farewell = farewells[session], mayNotAnswer(session) {
-            // It must live until EndService has gone; the head unit hears that before any answer. If
-            // it was lost on the line, the head unit ends the session itself, unless it is answered.
+            // The session must live until EndService has gone; the head unit hears that before any
+            // answer. If EndService was lost on the line, the head unit ends the session itself,
+            // unless its heartbeat is answered.
             if !farewell.isEndWritten { actions.append(.toLink(answer, from: .relay)) }
             return .drop(.farewell(session))
         }
@@ -36,12 +37,13 @@ extension SessionRouter {
         return .toApp(owner)
     }
 
-    /// The app has left, or said its own EndService: it can answer nothing in the session.
+    /// Whether the app has left or sent its own EndService, so that it can answer nothing in the
+    /// session.
     private func mayNotAnswer(_ session: UInt8) -> Bool {
         routes[session].phase == .farewell || routes[session].phase == .ending
     }
 
-    /// The app can answer no more in the session, which must live until it is ended.
+    /// Answers in place of an app that can no longer answer: the session must live until it is ended.
     mutating func answerHeartbeat(of session: UInt8) {
         guard let heartbeat = heartbeats.removeValue(forKey: session) else { return }
         actions.append(.toLink(heartbeat.answer, from: .relay))

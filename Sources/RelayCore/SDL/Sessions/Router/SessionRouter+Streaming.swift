@@ -1,14 +1,14 @@
-// Audio and video of relayd's own in an app's session: a service is started, data is said in it, and it ends.
-// The app goes on as if nothing were.
+// relayd's own audio and video in an app's session: a service is started, data is sent in it, and it is ended.
+// The app goes on unaffected.
 
 package import NIOCore
 package import SDLProtocol
 
 extension SessionRouter {
-    /// Asks the head unit for a service, as if the app had. What it answers is an action, and reaches no app.
+    /// Asks the head unit for a service, as if the app had. The answer is an action, and reaches no app.
     ///
     /// - Parameters:
-    ///   - wish: What is asked for, where the version of the session has room for it (5 and later).
+    ///   - wish: What to ask for, where the version of the session has room for it (5 and later).
     ///   - patience: How long to wait for the answer.
     package mutating func startStream(
         _ service: ServiceType, _ wish: BSONDocument, in session: UInt8, patience: TimeAmount,
@@ -30,7 +30,7 @@ extension SessionRouter {
         let id = ownRequests.nextID()
         streams[key] = .relay(
             StreamServices.Own(id: id, step: .starting, deadline: now + patience))
-        // What the app says in the service meanwhile must not come between.
+        // Frames that the app sends in the service meanwhile must not come between.
         routes[session].examinedPayload = .max
         let isEmpty = grant.version < 5 || wish == BSONDocument()
         actions.append(
@@ -44,8 +44,8 @@ extension SessionRouter {
         return id
     }
 
-    /// The frames of data that is said in a service of relayd's, in messages that the head unit takes; nil
-    /// when the service is not running any more.
+    /// Splits data for a service of relayd's into frames, in messages that the head unit takes; nil when the
+    /// service is not running any more.
     package mutating func streamData(_ data: ByteBuffer, in id: OwnRequestID) -> [Frame]? {
         guard let (key, own, _) = ownStream(id), own.step == .running,
             let grant = grants[key.session]
@@ -63,13 +63,13 @@ extension SessionRouter {
         return frames
     }
 
-    /// Whether data may still be said.
+    /// Whether data may still be sent.
     package func isStreaming(_ id: OwnRequestID) -> Bool {
         ownStream(id)?.own.step == .running
     }
 
-    /// Ends a service of relayd's; what comes of it is an action. One that is not running yet is ended as soon
-    /// as it is granted, and then nobody is told.
+    /// Ends a service of relayd's; the outcome is an action. A service that is not running yet is ended as
+    /// soon as it is granted, and then nobody is told.
     package mutating func endStream(_ id: OwnRequestID, at now: NIODeadline) {
         self.now = now
         guard let (key, own, owner) = ownStream(id), let grant = grants[key.session] else { return }
@@ -96,7 +96,7 @@ extension SessionRouter {
                 ], owner))
     }
 
-    /// With the session's owner, as long as the session is open.
+    /// The service with its session's owner, as long as the session is open.
     private func ownStream(
         _ id: OwnRequestID
     ) -> (key: StreamServices.Key, own: StreamServices.Own, owner: App)? {
@@ -106,14 +106,14 @@ extension SessionRouter {
         return (key, own, owner)
     }
 
-    /// relayd uses the service no more.
+    /// Forgets a service that relayd no longer uses.
     private mutating func forget(_ key: StreamServices.Key, hasRun: Bool = true) {
         if hasRun { finish(key) } else { streams[key] = nil }
         guard !streams.isRelays(key.session), !routes[key.session].isDriven else { return }
         routes[key.session].examinedPayload = Route.smallPayload
     }
 
-    /// The service is over, in a session that goes on.
+    /// Marks the service as over, in a session that goes on.
     ///
     /// - Parameter user: Who still has a claim to it; nil when anybody may start it.
     private mutating func finish(_ key: StreamServices.Key, then user: StreamServices.User? = nil) {
@@ -126,9 +126,9 @@ extension SessionRouter {
 // MARK: - What the app says about them
 
 extension SessionRouter {
-    /// A control frame of an app about audio or video, in an open session of its own.
+    /// Decides about an app's control frame about audio or video, in an open session of its own.
     ///
-    /// - Returns: Nil when it goes on to the head unit.
+    /// - Returns: Nil when the frame goes on to the head unit.
     mutating func noteStreamControl(_ frame: Frame, of app: App) -> Decision? {
         let key = StreamServices.Key(frame)
         guard streams.own(key) != nil else {
@@ -153,7 +153,7 @@ extension SessionRouter {
         return .drop(.serviceOfRelay)
     }
 
-    /// Whether a data frame of an app would get into what relayd says.
+    /// Whether a data frame of an app would get into a stream of relayd's.
     func isInOwnStream(_ frame: Frame) -> Bool {
         streams.ownCount > 0 && frame.service.isStream
             && streams.own(StreamServices.Key(frame)) != nil
@@ -163,16 +163,16 @@ extension SessionRouter {
 // MARK: - What the head unit says about them
 
 extension SessionRouter {
-    /// A control frame of the head unit about audio or video.
+    /// Decides about a control frame of the head unit about audio or video.
     ///
-    /// - Returns: Nil when it goes on to the app.
+    /// - Returns: Nil when the frame goes on to the app.
     mutating func receiveStreamControl(_ frame: Frame) -> Decision? {
         let key = StreamServices.Key(frame)
         guard let own = streams.own(key) else {
             switch frame.controlType {
             case .startServiceACK where routes[key.session].owner != nil:
                 streams[key] = .app(isRunning: true)
-            // One that runs goes on as it is.
+            // A running service goes on as it is.
             case .startServiceNAK where streams[key] == .app(isRunning: false): streams[key] = nil
             case .endServiceACK where streams[key] == .app(isRunning: true): finish(key)
             // Whether the app confirms it or not.
@@ -212,7 +212,7 @@ extension SessionRouter {
             actions.append(
                 .stream(own.id, .ended(isConfirmed: frame.controlType == .endServiceACK)))
         case (.endService, _):
-            // sdl_core unregisters apps that do not confirm it within a second.
+            // sdl_core unregisters apps that do not confirm the end within a second.
             actions.append(.driven([.endServiceACK(of: frame)], owner))
             forget(key)
             actions.append(.stream(own.id, .endedByAccessory))
@@ -225,12 +225,12 @@ extension SessionRouter {
 // MARK: - Time
 
 extension SessionRouter {
-    /// The session is over, or with nil all are: whoever streams in it is told.
+    /// Ends relayd's streams in a session, or with nil in all: whoever streams is told.
     mutating func giveUpStreams(in session: UInt8?) {
         for id in streams.end(session) { actions.append(.stream(id, .sessionOver)) }
     }
 
-    /// Services whose answer is overdue.
+    /// Gives up services whose answer is overdue.
     mutating func advanceStreams() {
         for (key, own) in streams.overdue(at: now) {
             switch own.step {

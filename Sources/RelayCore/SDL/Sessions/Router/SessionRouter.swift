@@ -1,24 +1,24 @@
 package import NIOCore
 package import SDLProtocol
 
-/// Decides who gets which frame: the session table of one link. Pure: no sockets, no clock;
-/// `SDLLanguage` carries out what it says.
+/// Decides who gets which frame: the session table of one link. Pure: no sockets, no clock; `SDLLanguage` carries
+/// out its decisions.
 ///
-/// In running order: an app asks for a session (one request at a time on the link), the head unit
-/// grants it, frames flow both ways, either side ends it, and goodbye is said in the order that
-/// `Farewell` knows. The parts are in files of their own: +FromApp, +FromAccessory, +Farewells,
-/// +Heartbeats.
+/// In running order: an app asks for a session (one request at a time on the link), the head unit grants it, frames
+/// flow both ways, either side ends it, and goodbye is said in the order that `Farewell` defines. The parts are in
+/// files of their own: +FromApp, +FromAccessory, +Farewells, +FarewellSteps, +HalfMessages, +Heartbeats, +Driving,
+/// +Streaming.
 ///
-/// Generic over the handle that stands for an app: a connection in the relay, a name in tests.
-/// Data frames take the short way through `receive`: one table look-up and no allocation. Control
-/// frames are looked into; what they cause is left in `actions`, to be taken in order.
+/// Generic over the handle that stands for an app: a connection in the relay, a name in tests. Data frames take the
+/// short way through `receive`: one table look-up and no allocation. Control frames are examined; what they cause
+/// is left in `actions`, to be taken in order.
 package struct SessionRouter<App: Hashable> {
-    /// What is to be done with the frame that was given to `receive`.
+    /// What to do with the frame that was given to `receive`.
     package enum Decision: Hashable {
         case toLink
         case toApp(App)
         case drop(DropReason)
-        /// A StartService whose turn has not come: an action says it later, if it ever comes.
+        /// A StartService whose turn has not come: an action sends it later, if its turn ever comes.
         case waits
         /// Not passed on as it is; the actions say what happens instead.
         case handled
@@ -26,13 +26,13 @@ package struct SessionRouter<App: Hashable> {
 
     /// Something to do besides, or instead of, passing a frame on.
     package enum Action: Hashable {
-        /// A frame of an app that had to wait, or the relay's own words.
+        /// A frame of an app that had to wait, or a frame of the relay's own.
         case toLink(Frame, from: Origin<App>)
-        /// An app's frame that was said to the link before this one as well, or waited there for its turn.
+        /// An app's frame that was sent on an earlier link already, or waited there for its turn.
         case repeated(Frame, of: App)
         /// The head unit's frame without secondary transport offers.
         case amended(Frame, to: App)
-        /// The relay's own words to an app.
+        /// The relay's own frame to an app.
         case toApp(Frame, App)
         case close(App, CloseReason)
         /// Call `drained` when no frame of this session waits for the link, at once if none does.
@@ -40,7 +40,7 @@ package struct SessionRouter<App: Hashable> {
         /// The session is over: its frames that wait for the link must never be written.
         case purge(UInt8)
         case event(RouterEvent<App>)
-        /// Words of relayd's to the head unit, in an app's place because somebody wants it.
+        /// relayd's own frames to the head unit, sent in place of an app because somebody wants it.
         case driven([Frame], App)
         /// The head unit's frame, which was kept back, or has its app's correlation ID again.
         case pass(Frame, to: App)
@@ -48,21 +48,21 @@ package struct SessionRouter<App: Hashable> {
         case dropped(Frame, DropReason)
         /// The head unit's frame is for relayd, which speaks in the app's place.
         case toRelay(Frame, App)
-        /// What became of what `send` or `inject` was asked for.
+        /// The outcome of a `send` or `inject`.
         case answer(OwnRequestID, DrivenAnswer)
-        /// What became of a service that relayd uses.
+        /// News of a service that relayd uses.
         case stream(OwnRequestID, StreamNews)
     }
 
-    /// Correlation ID of the Unregister said for apps that are to go. sdl_core gives responses back
-    /// the ID they came with; libraries use 65529 and 65530 for their own first and last request.
+    /// Correlation ID of the Unregister sent for apps that are to go. sdl_core gives a response the ID of its
+    /// request; libraries use 65529 and 65530 for their own first and last request.
     package static var farewellCorrelationID: Int32 { 65_533 }
-    /// Correlation ID of what ends a half message that has not told its own.
+    /// Correlation ID of the end of a half message that has not told its own.
     package static var messageEndCorrelationID: Int32 { 65_534 }
 
     package internal(set) var actions: [Action] = []
     package private(set) var isLinkUp = false
-    /// Of the latest control frame of the head unit, if it is a StartServiceACK of the RPC service.
+    /// The meaning of the head unit's latest control frame, if it is a StartServiceACK of the RPC service.
     package internal(set) var grantMeaning = GrantMeaning.nothing
 
     package var configuration: RelayConfiguration
@@ -72,15 +72,15 @@ package struct SessionRouter<App: Hashable> {
     var starts = StartServiceQueue<App>()
     /// Sessions that are being ended, whoever wanted it.
     var farewells: [UInt8: Farewell<App>] = [:]
-    /// What has been written of messages that are unfinished.
+    /// Unfinished messages, as far as they have been written.
     var halves = HalfMessages()
-    /// Answers to the relay's own requests that have not come.
+    /// The relay's own requests whose answers have not come.
     var ownRequests = OwnRequests()
-    /// What apps ask in sessions in which relayd asks as well.
+    /// The requests of apps in sessions in which relayd sends requests as well.
     var appRequests = AppRequests()
-    /// Messages of several frames that may answer relayd.
+    /// Multi-frame messages that may answer relayd.
     var drivenAnswers = DrivenAnswers()
-    /// What is said in the head unit's place.
+    /// Messages sent in place of the head unit.
     var injections = Injections()
     /// Who uses the audio and video services.
     var streams = StreamServices()
@@ -88,7 +88,7 @@ package struct SessionRouter<App: Hashable> {
     var strayEnds = StrayEnds()
     /// Heartbeats of the head unit that wait for their apps' answers.
     var heartbeats: [UInt8: Heartbeat] = [:]
-    /// A stopping relay says EndService then, whatever has not been answered.
+    /// When a stopping relay sends EndService, whatever has not been answered.
     var stopDeadline: NIODeadline?
     /// The moment of the latest control frame or event; data frames do not need it.
     var now = NIODeadline.uptimeNanoseconds(0)
@@ -97,39 +97,40 @@ package struct SessionRouter<App: Hashable> {
         self.configuration = configuration
     }
 
-    /// What is known of a session ID; small, because every frame looks here.
+    /// What is known of a session ID; small, because it is looked up for every frame.
     struct Route {
         enum Phase: UInt8 {
-            /// Nobody's.
+            /// Not in use.
             case free
             /// Granted and not ended.
             case open
             /// The app has ended it. It may send no more; the head unit has not answered.
             case ending
-            /// The head unit has sent EndService. It still says why afterwards, and the app may
-            /// answer; data of the app would reach whoever gets the number next.
+            /// The head unit has sent EndService. It still says why afterwards, and the app may answer; data of the
+            /// app would count as data of the next app with the number.
             case endedByAccessory
-            /// It is over: late frames still reach the app, it may send no more.
+            /// The session is over: late frames still reach the app, which may send no more.
             case ended
-            /// Its app left; goodbye is being said. What the head unit still sends is swallowed.
+            /// The app left; goodbye is being said. Anything the head unit still sends is swallowed.
             case farewell
         }
 
         var owner: App?
         var phase = Phase.free
-        /// A running RPC service asked to become protected.
+        /// The app has asked to protect its running RPC service.
         var isUpgradePending = false
-        /// Frames of the head unit have to be looked at: an own request is unanswered, or the
-        /// number had another owner a moment ago.
+        /// Frames of the head unit have to be examined: a request of relayd's or the app's own Unregister is
+        /// unanswered, the head unit may refuse a message of the app that it has in part or got late, the
+        /// session is driven, or the number had another owner a moment ago. `inspect` clears it again.
         var isWatched = false
-        /// relayd has asked something in it for somebody.
+        /// relayd has sent a request in the session for somebody, or the app has used an ID of relayd's range.
         var isDriven = false
         var highestMessageID: UInt32 = 0
         /// The largest frames the head unit takes.
         var payloads = PayloadLimits()
         /// When the number's former session ended, for late words.
         var formerEnd: NIODeadline?
-        /// Frames with no more payload than this are looked at; see `noteRegistration`.
+        /// Frames with no more payload than this are examined; see `noteRegistration`.
         var examinedPayload = Self.smallPayload
         /// Correlation ID of the app's own Unregister, until it is answered.
         var ownUnregister: Int32?
@@ -142,10 +143,10 @@ package struct SessionRouter<App: Hashable> {
 
     struct AppState {
         var sessions: [UInt8] = []
-        /// Numbers of sessions it had. What it said in one of them may be read when the
-        /// head unit has ended it and granted the number to another app.
+        /// Numbers of sessions the app had. relayd may read frames that it sent in one of them after the
+        /// head unit has ended the session and granted the number to another app; these are not foreign frames.
         var formerSessions = SessionSet()
-        /// Its connection has ended; words of it may be left.
+        /// The app's connection has ended; frames from it may be left.
         var hasHungUp = false
     }
 }
@@ -178,14 +179,14 @@ extension SessionRouter {
         return hasSaidSo ? .unregistered : .vanished
     }
 
-    /// The app's connection has ended, and some of its words may still have to wait for their rate. Nobody
-    /// hears the answer to a StartService of it any more.
+    /// Notes that the app's connection has ended. Some of its frames may still have to wait for their rate, but
+    /// nobody hears the answer to its StartServices any more.
     package mutating func hangUp(_ app: App) {
         apps[app]?.hasHungUp = true
         starts.forget(app)
     }
 
-    /// The app's connection is gone, and its last word said: say goodbye for each of its sessions.
+    /// Says goodbye for each session of an app whose connection is gone and whose last frame has been handled.
     package mutating func disconnect(_ app: App, at now: NIODeadline) {
         self.now = now
         guard let state = apps.removeValue(forKey: app) else { return }
@@ -194,7 +195,7 @@ extension SessionRouter {
         sendNextStart(at: now)
     }
 
-    /// The session's number is free: nothing is known of it but that late words may come.
+    /// Frees the session's number: nothing is known of it but that late words may come.
     mutating func release(_ session: UInt8) {
         if let owner = routes[session].owner {
             apps[owner]?.sessions.removeAll { $0 == session }
@@ -254,12 +255,12 @@ extension SessionRouter {
         (apps[app]?.sessions ?? []).filter { routes[$0].phase != .ended }.compactMap { grants[$0] }
     }
 
-    /// The app waits for an answer to StartService, its own or the one before it.
+    /// Whether the app waits for an answer to StartService, its own or the one before it.
     package func isStarting(_ app: App) -> Bool { starts.pending(of: app) > 0 }
 
     package var openSessions: Int { grants.keys.count { routes[$0].phase == .open } }
     package var farewellSessions: Int { grants.keys.count { routes[$0].phase == .farewell } }
-    /// No session is waiting for the head unit's confirmation that it has ended.
+    /// Whether no session is waiting for the head unit's confirmation that it has ended.
     package var hasSaidAllGoodbyes: Bool { farewellSessions == 0 }
     package var isEndingSessions: Bool { !farewells.isEmpty }
     package var waitingStarts: Int { starts.waiting }

@@ -4,13 +4,14 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// Answers what is asked about one app, and about advice.
+/// Answers requests about one app, and about advice.
 package struct AppHandlers: Sendable {
     let apps: AppFinder
     let facts: SessionFacts
     let advisor: TrafficAdvisor
 
-    /// - Parameter catchUp: Waits until the observers have seen what has passed so far, within reason.
+    /// - Parameter catchUp: Waits until the observers have caught up with the traffic, with a time
+    ///   limit.
     init(
         status: @escaping @Sendable () async throws -> StatusSnapshot, facts: SessionFacts,
         advisor: TrafficAdvisor, catchUp: @escaping @Sendable () async -> Void = {}
@@ -58,7 +59,7 @@ extension AppHandlers {
     private func permission(_ wanted: String, _ name: String) async throws -> ControlResponse {
         let app = try await apps.find(wanted)
         let facts = facts.facts(of: AppID(rawValue: UInt64(app.id))) ?? AppFacts()
-        // What the head unit named counts, whether or not the specification knows it.
+        // An RPC named by the head unit counts, whether or not the specification knows it.
         guard facts.permissions[name] != nil || FunctionID(name: name) != nil else {
             throw APIError(.notFound, Self.unknown(name, facts))
         }
@@ -75,8 +76,7 @@ extension AppHandlers {
 }
 
 extension FunctionID {
-    /// The known name that differs from `name` in upper and lower case at most, else one that is
-    /// near.
+    /// The known name that differs from `name` in letter case at most, else a similar one.
     fileprivate static func near(_ name: String, in known: [String]) -> String? {
         known.first { $0.lowercased() == name.lowercased() }
             ?? Spelling.nearest(name, in: known)

@@ -7,9 +7,9 @@ struct AppLookup {
     let status: StatusSnapshot
 
     /// The app whose number ("3" or "#3"), name or app ID is `wanted`, else the only one whose name or
-    /// app ID has it in it or fits its wildcards; upper and lower case of a name do not matter.
+    /// app ID contains it or matches its wildcards. The case of a name does not matter.
     ///
-    /// - Throws: `APIError` that lists who is there.
+    /// - Throws: `APIError` that lists the connected apps.
     func find(_ wanted: String) throws(APIError) -> AppStatus {
         let number = Int(wanted.hasPrefix("#") ? String(wanted.dropFirst()) : wanted)
         if let number, let app = status.apps.first(where: { $0.id == number }) { return app }
@@ -24,7 +24,7 @@ struct AppLookup {
                 .ambiguous,
                 "\(named.count) apps are called \"\(shown)\": \(list); say which by number")
         }
-        // Digits are part of many IDs.
+        // Many IDs contain digits.
         let isPart = number == nil && !wanted.isEmpty
         let pattern = TextPattern(typed: wanted)
         let fitting = status.apps.filter {
@@ -58,6 +58,6 @@ struct AppLookup {
         return list + (more > 0 ? " and \(more) more" : "")
     }
 
-    /// A message that still fits a screen.
+    /// As many as still fit on a screen.
     private static let maximumListed = 16
 }

@@ -154,8 +154,8 @@ extension MenuReport {
 }
 
 extension ServiceReport {
-    /// A stream that was silent for so long runs no more, in nanoseconds: it is summed up every
-    /// second.
+    /// Nanoseconds of silence after which a stream no longer counts as running: streams are summed
+    /// up every second.
     private static let silence: Int64 = 3_000_000_000
 
     fileprivate init(_ facts: ServiceFacts, now: WallTime) {
