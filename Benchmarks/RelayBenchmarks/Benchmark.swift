@@ -4,11 +4,11 @@ import Foundation
 
 /// One thing that is measured.
 protocol Benchmark {
-    /// As typed on the command line.
+    /// The name as typed on the command line.
     static var name: String { get }
     /// One sentence for `--list`: what is measured, and how.
     static var summary: String { get }
-    /// Not part of a run of everything.
+    /// Whether a run of everything leaves it out.
     static var runsOnlyWhenNamed: Bool { get }
 
     static func run(_ setting: Setting) async throws -> Findings
@@ -62,7 +62,7 @@ enum BenchmarkCatalog {
     }
 }
 
-/// Benchmarks that have a name together.
+/// Groups of benchmarks with a common name.
 enum BenchmarkGroup {
     /// How fast relayd forwards, with ends in plain C.
     static let fast = (
@@ -71,24 +71,24 @@ enum BenchmarkGroup {
     )
 }
 
-/// What benchmarks need to know: which programs, how long.
+/// The setting of a run: which programs are measured, and for how long.
 final class Setting {
     /// Path of the relayd to measure.
     let relayd: String
     /// Other builds of relayd that are measured in turn with it, such as the previous release.
     var beside: [(name: String, path: String)] = []
-    /// The tool beside it.
+    /// The relayctl beside that relayd.
     var relayctl: String {
         URL(fileURLWithPath: relayd).deletingLastPathComponent().appending(path: "relayctl").path
     }
     /// Path of the library that counts allocations of other programs.
     let mallocCounter: String
     let socat = "socat"
-    /// Rounds of which the median counts; every round visits all contestants in turn.
+    /// The number of rounds, of which the median counts; every round visits all contestants in turn.
     let rounds: Int
-    /// Less of everything, to see whether it works.
+    /// Whether to do less of everything, only to see whether it works.
     let isQuick: Bool
-    /// How long a soak lasts, and with whom.
+    /// The length of a soak, its number of apps and its seed.
     var soak = (minutes: 10.0, apps: 100, seed: UInt64(1))
     /// Folder for what the programs need, removed at the end.
     private let directory: String

@@ -1,15 +1,15 @@
-// What benchmarks find: numbers, one per round, and bounds they have to keep.
+// The findings of benchmarks: numbers, one per round, and bounds they have to keep.
 
 /// One quantity, measured in one or several rounds.
 struct Measurement: Encodable {
     /// What was measured: "round trip, 64 B".
     var subject: String
-    /// Of which contestant or variant: "relayd", "socat".
+    /// The contestant or variant: "relayd", "socat".
     var contestant: String
-    /// Which quantity: "p50".
+    /// The quantity: "p50".
     var quantity: String
     var unit: String
-    /// One per round.
+    /// The values, one per round.
     var rounds: [Double]
 
     var median: Double { rounds.median }
@@ -63,7 +63,7 @@ struct Bound: Encodable {
     }
 }
 
-/// Everything one benchmark has to say.
+/// Everything that one benchmark reports.
 struct Findings: Encodable {
     /// How it was measured, where that matters for reading the numbers.
     var notes: [String] = []
@@ -97,14 +97,14 @@ extension [Double] {
         return sorted.count % 2 == 1 ? middle : (middle + sorted[sorted.count / 2 - 1]) / 2
     }
 
-    /// The value that a share of all does not exceed.
+    /// The value that this share of all values does not exceed.
     func percentile(_ share: Double) -> Double {
         let sorted = sorted()
         guard let last = sorted.indices.last else { return .nan }
         return sorted[Swift.min(last, Int(share * Double(sorted.count)))]
     }
 
-    /// Round by round, ours against theirs: what the machine did at that time hits both.
+    /// The ratios round by round, ours to theirs: what the machine did at that time affects both.
     func ratios(to others: [Double]) -> [Double] {
         zip(self, others).map { $0 / $1 }
     }

@@ -1,4 +1,4 @@
-// On what, and with what, was measured: numbers without that are worth nothing.
+// The machine and the programs of a measurement: numbers mean nothing without them.
 
 import Foundation
 
@@ -10,7 +10,7 @@ struct Machine: Encodable {
     var memoryMiB: Int
     var kernel: String
     var system: String
-    /// Load averages over one minute, before and after: above 0.5 others were at work.
+    /// Load averages over one minute, before and after: above 0.5, other programs were at work.
     var loadBefore: Double
     var loadAfter: Double?
     var swift: String
@@ -56,7 +56,7 @@ struct Machine: Encodable {
             .first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }
 
-    /// What `Scripts/bench` found out.
+    /// A fact that `Scripts/bench` found out.
     private static func variable(_ name: String) -> String {
         ProcessInfo.processInfo.environment[name] ?? "unknown"
     }

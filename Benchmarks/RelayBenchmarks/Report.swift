@@ -9,12 +9,12 @@ struct Report: Encodable {
         var findings: Findings
     }
 
-    /// Of this layout; grows when a field changes its meaning.
+    /// The version of this layout; increases when a field changes its meaning.
     let schema = 2
     var machine: Machine
     var sections: [Section] = []
 
-    /// How many bounds are kept, and the first that are not.
+    /// The number of bounds that are kept, and the first that are not.
     var verdict: String {
         let all = sections.flatMap(\.findings.bounds)
         guard !missedBounds.isEmpty else { return "all \(all.count) bounds kept" }
@@ -44,7 +44,7 @@ struct Report: Encodable {
 }
 
 extension Report.Section {
-    /// One line per subject and quantity, the contestants side by side: median and, behind it, the
+    /// One line per subject and quantity, the contestants side by side: the median, followed by the
     /// lowest and the highest round.
     var text: String {
         let contestants = unique(findings.measurements.map(\.contestant))
@@ -75,7 +75,7 @@ extension Measurement {
         var unit: String
     }
 
-    /// Where it stands in the table.
+    /// Its line in the table.
     fileprivate var line: Line { Line(subject: subject, quantity: quantity, unit: unit) }
 }
 
@@ -88,7 +88,7 @@ extension Report {
         return "\(median) (\(text(least))…\(text(most)))"
     }
 
-    /// Three significant digits, for they are not worth more.
+    /// A number with three significant digits; more would mean nothing.
     static func text(_ number: Double) -> String {
         switch abs(number) {
         case 0: "0"

@@ -1,4 +1,4 @@
-// A device's end of the pair between it and the hub, with a hub that is the test.
+// The device's end of the socket pair between it and the hub; the test plays the hub.
 
 import Glibc
 import NIOCore
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The device's end of a socket pair between it and the hub")
 struct HubSocketTests {
-    /// Runs `body` with both ends; the hub's blocks.
+    /// Runs `body` with both ends; the hub's end is blocking.
     private func pair(_ body: (inout HubSocket, CInt) throws -> Void) throws {
         var ends: [CInt] = [-1, -1]
         try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)

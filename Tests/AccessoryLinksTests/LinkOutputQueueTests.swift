@@ -8,7 +8,7 @@ import Testing
 
 @Suite("LinkOutputQueue tells what the kernel still holds")
 struct LinkOutputQueueTests {
-    /// A link to `descriptor`, its gauge asked after `bytes` were written to it.
+    /// Returns the reading of the gauge of a link to `descriptor` after `bytes` were written to the link.
     private func waiting(on descriptor: CInt, after bytes: Int) async throws -> Int {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let gauge = Mutex<NIOLoopBound<() -> Int>?>(nil)

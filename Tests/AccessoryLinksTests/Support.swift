@@ -9,21 +9,21 @@ import Testing
 // What the tests of this target share: deadlines, a recorder of states, a channel end that
 // collects bytes, a log that can be read.
 
-/// Far beyond anything needed, for machines on which builds run at the same time.
+/// Far more than anything needs, for machines that run builds at the same time.
 let patience: Duration = .seconds(600)
 
 struct DeadlinePassed: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The result of the operation, or an error after the deadline.
+/// Returns the result of the operation, or throws after the deadline.
 func withDeadline<Result: Sendable>(
     _ what: String, _ operation: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
     try await withThrowingTaskGroup(of: Result.self) { group in
         group.addTask { try await operation() }
         group.addTask {
-            // The end of a test that hangs; one that passes has cancelled it.
+            // Ends a test that hangs; in a test that passes, this task has been cancelled by then.
             try await Task.sleep(for: patience)
             throw DeadlinePassed(description: "still waiting for \(what)")
         }
@@ -83,7 +83,7 @@ final class Watched<Value: Sendable>: Sendable {
     }
 }
 
-/// The end of a link that the hub would have: collects what arrives, counts what happens.
+/// A stand-in for the hub at the end of a link: collects the bytes that arrive and counts events.
 final class LinkProbe: Sendable {
     struct Seen: Sendable {
         var configured = 0
@@ -134,7 +134,7 @@ extension Channel {
     }
 }
 
-/// A supervisor under test, with all it reported.
+/// A supervisor under test, and everything it has reported.
 final class SupervisedLink: Sendable {
     let probe = LinkProbe()
     let states = Watched<[ConnectionState]>([])
@@ -157,7 +157,7 @@ final class SupervisedLink: Sendable {
             onStateChange: { [states] state in states.update { $0.append(state) } })
     }
 
-    /// Runs the supervisor beside the body; afterwards it is cancelled and must have closed.
+    /// Runs the supervisor beside the body; afterwards cancels it and expects it to have closed.
     func run(_ body: (SupervisedLink) async throws -> Void) async throws {
         let task = Task { await supervisor.run() }
         do {
@@ -180,14 +180,15 @@ final class SupervisedLink: Sendable {
         }
     }
 
-    /// Whether the end was noticed after the node went (vanished) or before (absent, after a try).
+    /// Waits until the device is missed, whether the end was noticed after the node went (vanished) or before
+    /// (absent, after a try).
     func waitUntilGone() async throws {
         try await states.wait(for: "the device to be missed") { states in
             [.vanished, .absent].contains(states.last?.reason?.code)
         }
     }
 
-    /// The latest reason for waiting, once it has this code.
+    /// Returns the latest reason for waiting, once it has this code.
     @discardableResult
     func waitUntilWaiting(_ code: LinkProblem.Code) async throws -> LinkProblem {
         let states = try await states.wait(for: "waiting because \(code)") { states in

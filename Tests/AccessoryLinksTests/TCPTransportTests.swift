@@ -10,7 +10,7 @@ import Testing
 struct TCPTransportTests {
     private let group = MultiThreadedEventLoopGroup.singleton
 
-    /// A listener that keeps what it accepts and answers each byte with itself plus one.
+    /// A listener that keeps the connections it accepts and answers each byte with itself plus one.
     private func listen(
         _ host: String = "127.0.0.1", on reserved: ReservedPort? = nil
     ) async throws -> (channel: any Channel, accepted: Watched<[any Channel]>, port: Int) {
@@ -106,7 +106,7 @@ struct TCPTransportTests {
         let reserved = try ReservedPort()
         let transport = try TCPTransport(AccessoryAddress("tcp:127.0.0.1:\(reserved.port)"))
         var refused = LinkProblem(.timedOut, "")
-        // On a busy machine the loop may hear of the time before it hears of the refusal.
+        // On a busy machine the loop may process the timeout before the refusal.
         while refused.code == .timedOut {
             refused = try await #require(throws: LinkProblem.self) {
                 try await transport.open(on: group.next(), configure: LinkProbe().setup)
@@ -137,14 +137,14 @@ struct TCPTransportTests {
                     "warning: waiting: nothing listens on 127.0.0.1:\(reserved.port); "
                         + "start sdl_core or the emulator, or correct the port"
                 ])
-            // The reason stays in view while further attempts run.
+            // The reason stays visible while further attempts run.
             #expect(link.states.value.dropFirst().allSatisfy { $0.reason?.code == .refused })
         }
     }
 
     @Test("a host name nobody knows is unreachable")
     func unknownHost() async throws {
-        // A label of more than 63 bytes cannot be asked for, so no name server is involved.
+        // A label of more than 63 bytes cannot be queried, so no name server is involved.
         let host = String(repeating: "x", count: 64)
         let transport = try TransportCatalog.transport(
             for: AccessoryAddress("tcp:\(host):12345"))
@@ -177,7 +177,7 @@ struct TCPTransportTests {
             try await TCPTransport.activate(channel, configure: probe.setup).get()
         }
         #expect(probe.seen.value.configured == 0)
-        // The reset may have closed it already.
+        // The reset may have closed the channel already.
         channel.close(promise: nil)
         try await channel.closeFuture.get()
     }
@@ -219,7 +219,7 @@ struct TCPTransportTests {
     @Test("a name is looked up once at a time, however many ask")
     func oneLookup() async throws {
         let loop = group.next()
-        // Asked of the system, but of no name server: see `unknownHost`.
+        // A question to the system, but not to a name server: see `unknownHost`.
         let lookup = NameLookup(host: String(repeating: "x", count: 64), port: 12345)
         let (first, second) = try await loop.submit {
             (lookup.addresses(on: loop), lookup.addresses(on: loop))
@@ -238,7 +238,7 @@ struct TCPTransportTests {
     }
 }
 
-/// A port that is ours but refuses connections until somebody listens on it.
+/// A reserved port that refuses connections until a listener is opened on it.
 private final class ReservedPort: Sendable {
     let port: Int
     private let descriptor: Mutex<CInt?>
@@ -285,7 +285,7 @@ private final class FullListener: Sendable {
         for descriptor in descriptors { close(descriptor) }
     }
 
-    /// Makes room for those who try again.
+    /// Makes room for further connection attempts.
     func empty() {
         listen(descriptors[0], 64)
         for _ in 0..<8 {

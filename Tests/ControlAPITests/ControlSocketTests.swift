@@ -72,7 +72,7 @@ import Testing
     @Test("a directory in /tmp must be our own and closed to others") func temporaryDirectory()
         throws
     {
-        // A user id nobody has: the directory belongs to whoever runs the test.
+        // An unused user ID: the directory belongs to the user that runs the test.
         let user = UInt32.random(in: 3_000_000_000..<4_000_000_000)
         let socket = try ControlSocket.forDaemon(in: surroundings(user: user))
         try socket.checkDirectoryIsOurs(userID: user)

@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// Snapshots the control API tests share.
+/// Snapshots that the control API tests share.
 enum Samples {
     static let start = Timestamp(millisecondsSince1970: 1_795_257_067_042)
 

@@ -68,7 +68,7 @@ import Testing
     }
 }
 
-/// A status as published: never edited, only followed by those of later schemas.
+/// Statuses as published: never edited, only followed by those of later schemas.
 private enum PublishedStatus {
     static let schema1 = """
         {

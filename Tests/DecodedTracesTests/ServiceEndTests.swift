@@ -25,7 +25,7 @@ struct ServiceEndTests {
         TraceEntry(time: start, content: .record(record))
     }
 
-    /// Whether video has ended in the sums, after each entry of a conversation.
+    /// Whether the totals say that video has ended, after each entry of a conversation.
     private static func ends(_ events: [String], _ conversation: [TraceEntry]) -> [Bool] {
         var header = TraceHeader(program: "relayd", accessory: "tcp:", started: "")
         header.events = events

@@ -9,7 +9,7 @@ import SDLTraffic
 import Testing
 import Traces
 
-/// Traces that somebody made up to fill the memory of who reads them.
+/// Traces made up to exhaust the memory of a program that reads them.
 @Suite("A hostile trace is decoded within bounds") struct TraceBoundsTests {
     private static let start: Int64 = 1_795_257_067_000_000_000
 
@@ -95,7 +95,7 @@ import Traces
     @Test("streams beyond those that are told apart are counted as left out") func streams() {
         var count = TraceCount()
         var frames = 0
-        // As many names as there are odd sessions, and four streams of each.
+        // One name for each odd session, and four streams of each.
         for app in stride(from: UInt64(1), to: 256, by: 2) {
             let second = Int64(app) * 3
             count.receive(Self.entry(app, second, "App \(app)"))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A client of a relayd that has much else to do")
 struct BusyAnswerTests {
-    /// Holds an answer back until it is let go.
+    /// Holds an answer back until it is released.
     private final class Gate: Sendable {
         private let waiting = Mutex<CheckedContinuation<Void, Never>?>(nil)
 

@@ -1,5 +1,4 @@
-// Where inputs come from: what the fuzzer has kept, what it has found, and what is made of recorded
-// sessions and examples.
+// Sources of inputs: what the fuzzer has kept and found, and what is made from recorded sessions and examples.
 
 import Foundation
 import NIOCore
@@ -16,7 +15,7 @@ package enum FuzzCorpus {
         package var bytes: [UInt8]
     }
 
-    /// What is kept for a target: each line of `corpus.txt` is an input in Base64, each other file an
+    /// The inputs kept for a target: each line of `corpus.txt` is an input in Base64; each other file is an
     /// input that once found something.
     package static func inputs(of target: String) throws -> [Input] {
         let folder = fixtures.appending(path: "fuzz/\(target)")
@@ -41,8 +40,8 @@ package enum FuzzCorpus {
         }
     }
 
-    /// Writes the kept inputs of a target and its seeds into a folder, a file each, as libFuzzer
-    /// wants them.
+    /// Writes the kept inputs of a target and its seeds into a folder, one file each, as libFuzzer expects
+    /// them.
     package static func unpack(_ target: FuzzTarget, to folder: String) throws {
         let inputs = try inputs(of: target.name).map(\.bytes) + target.seeds()
         for (index, bytes) in inputs.enumerated() {
@@ -50,8 +49,8 @@ package enum FuzzCorpus {
         }
     }
 
-    /// Writes the files of a folder into `corpus.txt`, smallest first, except what stands beside it
-    /// by name.
+    /// Writes the files of a folder into `corpus.txt`, smallest first, except inputs that already have a file
+    /// of their own beside it.
     package static func pack(_ target: String, from folder: String) throws {
         let findings = Set(
             try inputs(of: target).filter { !$0.description.contains("corpus.txt") }.map(\.bytes))
@@ -69,13 +68,13 @@ package enum FuzzCorpus {
 }
 
 extension Data {
-    /// So that the same inputs are written in the same order.
+    /// A sort key, so that the same inputs are always written in the same order.
     fileprivate var hashed: String { base64EncodedString() }
 }
 
 // MARK: - Seeds
 
-/// Recorded and constructed bytes, made into inputs.
+/// Inputs made from recorded and constructed bytes.
 enum FuzzSeeds {
     private static func file(_ path: String) -> [UInt8] {
         (try? Data(contentsOf: FuzzCorpus.fixtures.appending(path: path))).map(Array.init) ?? []
@@ -92,7 +91,7 @@ enum FuzzSeeds {
 
     private static let captures = ["js-full-1", "js-killed-1", "js-core-stops-1"]
 
-    /// Recorded sessions in pieces: operations of frames of the head unit and of the app.
+    /// Recorded sessions in pieces: operations for frames of the head unit and of the app.
     static func dialogues(headUnit: Int?, app: Int?) -> [[UInt8]] {
         captures.flatMap { name -> [[UInt8]] in
             let up = frames("captures/\(name).up.bin").filter { $0.payloadBytes < 2000 }

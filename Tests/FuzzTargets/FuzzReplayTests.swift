@@ -1,14 +1,14 @@
-// The fuzz targets without the fuzzer: what it has kept and found is run again with every test run.
+// The fuzz targets without the fuzzer: every test run replays the inputs it has kept and found.
 
 import RelayTesting
 import Testing
 
-/// What Scripts/fuzz has kept and found, once more, without the fuzzer.
-// One after the other and on a thread of their own: they compute for seconds, some wait for a server of this
-// process, and together they would keep everybody else from the processors.
+/// Replays what Scripts/fuzz has kept and found, without the fuzzer.
+// Run one after another on a thread of their own: they compute for seconds, some wait for a server in this
+// process, and together they would starve the other tests of processor time.
 @Suite("Fuzz targets")
 struct FuzzReplayTests {
-    // Not a case for each target: between two cases, a busy test process lets everybody else go first.
+    // Not one case per target: between two cases, a busy test process runs all the other tests first.
     @Test("keep their promises for every kept input")
     func replay() async throws {
         try await onOwnThread {
@@ -69,7 +69,7 @@ struct FuzzReplayTests {
         #expect(try await ask(3, "/v1/status").hasPrefix("HTTP/1.1 401 "))
         let withToken = try await ask(3, "/v1/status", "Authorization: Bearer $token\r\n")
         #expect(withToken.hasPrefix("HTTP/1.1 200 "))
-        // Half a minute passes, so that it says that it is there.
+        // Half a minute passes, so that the stream sends a sign of life.
         let stream = try await ask(0, "/v1/messages/stream")
         #expect(stream.contains("{\"instance\""))
         #expect(stream.contains("{\"next\":5}"))

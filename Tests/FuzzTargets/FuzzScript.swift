@@ -1,12 +1,12 @@
-// Inputs that are made of steps, so that the fuzzer can change a dialogue and not only bytes.
+// Inputs made of steps, so that the fuzzer can change a dialogue and not only bytes.
 
 import NIOCore
 
-/// What happens one after the other: an operation, its length in two bytes (little-endian), and so
-/// many bytes for it. Any bytes are a script; the last step may be cut short.
+/// A sequence of steps, each an operation, a length in two bytes (little-endian), and that many bytes. Any
+/// bytes are a script; the last step may be cut short.
 package struct FuzzScript: Sequence, IteratorProtocol {
     package struct Step {
-        /// What happens, in the lower four bits, and to whom, in the upper four.
+        /// The kind of step in the lower four bits, and the party it concerns in the upper four.
         package var operation: UInt8
         package var bytes: [UInt8]
 
@@ -48,7 +48,7 @@ package struct FuzzScript: Sequence, IteratorProtocol {
     }
 }
 
-/// Takes a step's bytes apart; 0 when there are none left.
+/// Takes a step's bytes apart; yields 0 when none are left.
 struct FuzzBytes {
     private var rest: ArraySlice<UInt8>
 

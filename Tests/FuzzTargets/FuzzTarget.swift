@@ -1,28 +1,27 @@
-// One place that untrusted bytes can reach: linked by the fuzzer and by the tests that replay its
-// inputs.
+// One place that untrusted bytes can reach: linked by the fuzzer and by the tests that replay its inputs.
 
-/// A function that takes any bytes, and what it promises whatever they are.
+/// A function that takes any bytes, and its promise for all of them.
 package struct FuzzTarget: Sendable {
-    /// Word on the command line, and name of the folder of inputs.
+    /// The target's word on the command line, and the name of its folder of inputs.
     package let name: String
-    /// Where the bytes go, in a line.
+    /// Where the bytes go, in one line.
     package let about: String
-    /// What holds for every input, besides that nothing traps.
+    /// What holds for every input, besides the absence of traps.
     package let promise: String
-    /// Longer inputs are not made: they cost time and reach nothing more.
+    /// The size limit for generated inputs: longer ones cost time and reach nothing new.
     package var maximumBytes = scriptBytes
-    /// Some hundred steps, or a dozen whole frames.
+    /// A few hundred steps, or a dozen whole frames.
     static let scriptBytes = 2048
-    /// Memory of the whole process, in MiB; more is a finding.
+    /// Memory limit of the whole process, in MiB; exceeding it is a finding.
     package var memory = 1024
-    /// Seconds of processor time for one input; more is a finding. Not of the clock, which goes on
-    /// while a busy machine does something else.
+    /// Limit of processor time for one input, in seconds; exceeding it is a finding. Not wall-clock time, which
+    /// passes while a busy machine does something else.
     package var seconds = 1.0
-    /// The input is a `FuzzScript`, and may be changed step by step.
+    /// Whether the input is a `FuzzScript` and may be changed step by step.
     package var isScript = false
-    /// Words that inputs are made of besides what the fuzzer finds out itself.
+    /// Words to build inputs from, besides those that the fuzzer discovers itself.
     package var words: @Sendable () -> [String] = { [] }
-    /// What to begin with.
+    /// Inputs to begin with.
     package var seeds: @Sendable () -> [[UInt8]] = { [] }
     /// - Throws: `BrokenPromise`.
     package let run: @Sendable (UnsafeRawBufferPointer) throws -> Void
@@ -40,7 +39,7 @@ package struct FuzzTarget: Sendable {
     }
 }
 
-/// What did not hold.
+/// A promise that did not hold.
 package struct BrokenPromise: Error, CustomStringConvertible {
     package let description: String
 

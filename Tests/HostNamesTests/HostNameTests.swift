@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-// Which addresses are known without asking, and that one lookup does not wait for another.
+// Which addresses need no lookup, and that one lookup does not wait for another.
 
 @Suite("HostName")
 struct HostNameTests {

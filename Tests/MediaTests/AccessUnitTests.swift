@@ -2,18 +2,18 @@ import Media
 import NIOCore
 import Testing
 
-/// Streams of H.264 cut for being sent.
+/// H.264 streams cut for sending.
 @Suite("H.264 cut into access units") struct AccessUnitTests {
     private static let sets: [UInt8] = [
         0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x0D, 0x9A, 0, 0, 0, 1, 0x68, 0xCE, 0x06,
     ]
     private static let key: [UInt8] = [0, 0, 0, 1, 0x65, 0x88, 0x84]
-    /// The second slice of a picture: its first macroblock is another.
+    /// The second slice of a picture: its first macroblock is not 0.
     private static let second: [UInt8] = [0, 0, 1, 0x65, 0x44, 0x21]
     private static let inter: [UInt8] = [0, 0, 1, 0x41, 0x9A, 0x02]
     private static let delimiter: [UInt8] = [0, 0, 0, 1, 0x09, 0x30]
 
-    /// - Parameter size: Bytes that come at a time.
+    /// - Parameter size: The number of bytes that arrive at a time.
     private static func cut(
         _ bytes: [UInt8], size: Int = .max, maximum: Int = MediaLimits.maximumUnitBytes
     ) -> [AccessUnitCutter.Piece] {
@@ -46,7 +46,7 @@ import Testing
     func whole() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
-            // Mostly what start codes are made of.
+            // Mostly the bytes that make up start codes.
             let bytes = (0..<300).map { _ -> UInt8 in
                 [0, 0, 0, 1, 0x65, 0x41, 0x67, 0x88, 0x09, .random(in: 0...255, using: &generator)]
                     .randomElement(using: &generator) ?? 0
@@ -98,7 +98,7 @@ import Testing
             pictures += read.map { Array($0.annexB.readableBytesView) }
         }
         pictures += stream.finish().map { Array($0.annexB.readableBytesView) }
-        // Packets know no length of start codes.
+        // Packets do not preserve the length of start codes.
         #expect(pictures == [large, [0] + Self.inter, [0] + Self.inter])
         #expect(stream.faults == 0)
     }

@@ -2,7 +2,7 @@ import Media
 import NIOCore
 import Testing
 
-/// A small stream by hand: 8 bytes or so for each unit, of the kinds that matter.
+/// A small handmade stream: about 8 bytes for each unit, of the kinds that matter.
 enum Units {
     static let delimiter: [UInt8] = [0x09, 0x10]
     /// Baseline, level 1.3; ID 0 is a single 1 bit.
@@ -19,7 +19,7 @@ enum Units {
         units.flatMap { code + $0 }
     }
 
-    /// The units between start codes of any length (H.264, annex B), by looking at every byte.
+    /// The units between start codes of any length (H.264, annex B), found by looking at every byte.
     static func split(_ bytes: [UInt8]) -> [[UInt8]] {
         var units: [[UInt8]] = []
         var zeros = 0
@@ -56,7 +56,7 @@ extension ByteBuffer {
         let units = [Units.sequence, Units.picture, Units.key(), Units.more(), Units.other()]
         #expect(Self.units(Units.annexB(units), pieces: size) == units)
         #expect(Self.units(Units.annexB(units, code: [0, 0, 1]), pieces: size) == units)
-        // Zeros behind a unit are none of it; what stands before the first code is nothing.
+        // Zeros after a unit do not belong to it; bytes before the first start code are ignored.
         let padded = [0xAB] + Units.annexB(units, code: [0, 0, 0, 0, 0, 1]) + [0, 0]
         #expect(Self.units(padded, pieces: size) == units)
     }
@@ -80,7 +80,7 @@ extension ByteBuffer {
             splitter.append(ByteBuffer(repeating: 7, count: 100))
             if let unit = splitter.next() { given.append(unit) }
         }
-        // That there was one, and no more than tells what it was.
+        // Only enough of the unit to show that there was one, and of which type.
         #expect(given.map(\.isCut) == [true] && given.map(\.type) == [5])
         #expect(given.allSatisfy { $0.bytes.readableBytes < 100 })
         #expect(splitter.heldBytes < 1100)
@@ -101,7 +101,7 @@ extension ByteBuffer {
         var pictures = stream.receive(ByteBuffer(bytes: before), beginsMessage: true)
         pictures += stream.receive(ByteBuffer(bytes: rest), beginsMessage: true)
         pictures += stream.finish()
-        // The very bytes from there on.
+        // Exactly the bytes from there on.
         #expect(pictures.flatMap(\.annexB.array) == rest)
         #expect(pictures.map(\.isKey) == [true, false, false])
         #expect(stream.picturesBefore == 2)
@@ -121,7 +121,7 @@ extension ByteBuffer {
         bytes += stream.receive(ByteBuffer(bytes: Units.annexB(next)), beginsMessage: true)
             .flatMap(\.annexB.array)
         bytes += stream.finish().flatMap(\.annexB.array)
-        // The pictures that had no end are left out, and so is what referred to them.
+        // The pictures without an end are left out, and so are those that refer to them.
         #expect(
             bytes
                 == Units.annexB([
@@ -135,7 +135,7 @@ extension ByteBuffer {
     func noKey() {
         var stream = VideoStream(VideoFormat())
         let bytes = Units.annexB([Units.other(1), Units.other(2), Units.key(), Units.other(3)])
-        // A key picture without parameter sets is none.
+        // A key picture without parameter sets does not count as one.
         var pictures = stream.receive(ByteBuffer(bytes: bytes), beginsMessage: true)
         pictures += stream.finish()
         #expect(pictures.isEmpty)
@@ -165,9 +165,9 @@ extension ByteBuffer {
         let long = [UInt8](repeating: 0x55, count: MediaLimits.maximumUnitBytes)
         let messages = [
             Units.annexB([Units.sequence, Units.picture, Units.key(1)]),
-            // A slice of a whole picture's successor: the one before it is whole.
+            // A slice of the picture after a whole one, which stays whole.
             Units.annexB([Units.other(9) + long]),
-            // And one of the middle of a key picture.
+            // A slice in the middle of a key picture.
             Units.annexB([Units.other(1), Units.key(2), Units.more() + long]),
             [0x55],
             Units.annexB([Units.more(), Units.other(2), Units.other(3), Units.key(3)]),
@@ -190,7 +190,7 @@ extension ByteBuffer {
     @Test("a unit that is kept does not keep what it was a slice of")
     func compact() {
         var stream = VideoStream(VideoFormat())
-        // Each in a large message of which it is all that counts.
+        // Each unit comes in a large message of which nothing else counts.
         let spare = [UInt8](repeating: 0, count: 100_000)
         var pictures: [Picture] = []
         for unit in [Units.sequence, Units.picture, Units.key(), Units.more(), Units.other()] {

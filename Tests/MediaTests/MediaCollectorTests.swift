@@ -25,7 +25,7 @@ import Testing
         #expect(file.item.format == "H264 RAW 800×480")
         #expect(file.summary.pictures == 3 && file.summary.keyPictures == 1)
         #expect(file.summary.problems == [])
-        // The next start is another file.
+        // The next start begins another file.
         shelf.startVideo("RAW")
         for picture in Self.pictures { shelf.stream(picture) }
         shelf.leave()
@@ -51,7 +51,7 @@ import Testing
         shelf.send(frame(.consecutive, 1, ByteBuffer(bytes: bytes.prefix(20))))
         shelf.send(frame(.single, 0, ByteBuffer(bytes: [1, 2, 3])), fate: .dropped(.noLink))
         shelf.send(frame(.consecutive, 0, ByteBuffer(bytes: bytes.dropFirst(20))))
-        // How relayd ends a message that an app left unfinished.
+        // relayd ends a message that an app left unfinished like this.
         shelf.send(
             frame(.consecutive, 0, ByteBuffer(bytes: [9, 9, 9])), app: nil, fate: .byRelay)
         shelf.finish()
@@ -80,21 +80,21 @@ import Testing
     func refused() throws {
         var shelf = Shelf()
         shelf.register()
-        // Without a word before.
+        // Without StartService.
         shelf.stream(Self.pictures[0])
         shelf.stream([1, 2], .audio)
-        // Sent before the answer, which is no.
+        // Sent before the answer, which is a refusal.
         shelf.send(.control(.startService, service: .video, session: 1))
         shelf.stream(Self.pictures[1])
         shelf.send(.control(.startServiceNAK, service: .video, session: 1), .fromAccessory)
         shelf.stream(Self.pictures[2])
         shelf.endVideo()
-        // And again, without asking again.
+        // And again, without a new StartService.
         for picture in Self.pictures { shelf.stream(picture) }
         // Granted at last.
         shelf.startVideo("RAW")
         for picture in Self.pictures { shelf.stream(picture) }
-        // It goes on with what it has when another start is refused.
+        // The stream continues as granted when another start is refused.
         shelf.send(.control(.startService, service: .video, session: 1))
         shelf.send(.control(.startServiceNAK, service: .video, session: 1), .fromAccessory)
         shelf.finish()
@@ -137,7 +137,7 @@ import Testing
         shelf.stream([5, 6], .audio)
         shelf.finish()
         let video = try #require(shelf.files.first { $0.item.kind == .video })
-        // Of the first three the last two have no end.
+        // Of the first three pictures, the last two have no end.
         #expect(video.bytes == Self.pictures[0] + Self.pictures.flatMap { $0 })
         #expect(video.summary.problems == [.lost(pictures: 1), .gaps(1)])
         let audio = try #require(shelf.files.first { $0.item.kind == .audio })
@@ -169,7 +169,7 @@ import Testing
         #expect(file.bytes == wanted)
         #expect(file.summary.duration == 375_000 && file.summary.problems == [])
         #expect(file.item.fileName == "Navigation-speech.wav")
-        // What is not ended yet.
+        // The header of a file that is not complete yet.
         let open = WAVHeader.make(.usual, dataBytes: nil).array
         #expect(open.count == 44 && open[4..<8] == [255, 255, 255, 255])
         #expect(open[40..<44] == [255, 255, 255, 255])
@@ -282,7 +282,7 @@ import Testing
                 .control(.startServiceACK, service: .video, session: session), .fromAccessory)
         }
         let start = Self.pictures[0]
-        // Each is about to have a unit of almost as many bytes as one may have.
+        // Each stream is about to have a unit of almost the maximum size.
         send(
             start + [0, 0, 0, 1] + Units.other(7)
                 + [UInt8](repeating: 0x55, count: MediaLimits.maximumUnitBytes - 100), &shelf)

@@ -19,7 +19,7 @@ import Testing
             ("été 2026.jpg", "été-2026.jpg"),
             ("日本語.png", "日本語.png"),
             ("e\u{301}", "e"),
-            // Devices of Windows, whatever their ending.
+            // Device names of Windows, whatever their extension.
             ("CON.x", "_CON.x"),
             ("nul", "_nul"),
             ("Com1.tar.gz", "_Com1.tar.gz"),

@@ -71,7 +71,7 @@ import Testing
         let tooFar = MediaProblem.tooFarApart(bytes: MediaLimits.maximumHoleBytes)
         #expect(shelf.left.allSatisfy { $0.summary.problems == [tooFar] })
         #expect(shelf.left.contains { $0.item.title == "far" })
-        // Pieces that come from behind leave no hole.
+        // Pieces that arrive in reverse order leave no hole.
         var backwards = Shelf()
         backwards.register()
         for number in (0..<64).reversed() {
@@ -121,7 +121,7 @@ import Testing
         }
         var isKept = ranges.insert(1_000_000..<1_000_001)
         #expect(!isKept)
-        // One that joins two takes no place.
+        // A piece that joins two ranges needs no new one.
         isKept = ranges.insert(5..<10)
         #expect(isKept)
         #expect(ranges.ranges.first == 0..<15)

@@ -4,7 +4,7 @@ import NIOCore
 import RelayTesting
 import Testing
 
-/// Packets by hand (RFC 3550, section 5.1).
+/// Handmade packets (RFC 3550, section 5.1).
 enum Packets {
     static func packet(
         _ sequence: UInt16, at timestamp: UInt32 = 1000, marked: Bool = false, first: UInt8 = 0x80,
@@ -20,7 +20,7 @@ enum Packets {
         ] + payload
     }
 
-    /// Behind its length (RFC 4571, section 2).
+    /// The packets, each after its length (RFC 4571, section 2).
     static func framed(_ packets: [UInt8]...) -> [UInt8] {
         packets.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }
     }
@@ -62,7 +62,7 @@ enum Packets {
             Packets.packet(
                 1, marked: true, Packets.fragment(key, start: false, end: true, [key[3]])),
             Packets.packet(2, at: 7000, marked: true, Units.other(1)),
-            // Without marker: the timestamp tells.
+            // Without a marker: the timestamp shows the end.
             Packets.packet(3, at: 13_000, Units.other(2)),
             Packets.packet(4, at: 13_000, Units.more()),
             Packets.packet(5, at: 19_000, marked: true, Units.other(3)))
@@ -79,7 +79,7 @@ enum Packets {
             slow.receive(ByteBuffer(bytes: [$1]), beginsMessage: $0 == 0).map(\.annexB.array)
         }
         #expect(slowly == wanted)
-        // Nobody said which of the two it is.
+        // The format was not announced.
         var guessed = VideoStream(VideoFormat())
         #expect(Self.pictures(bytes, &guessed) == wanted)
     }
@@ -89,7 +89,7 @@ enum Packets {
         let folder = Checkout.fixtures.appending(path: "media")
         let film = [UInt8](try Data(contentsOf: folder.appending(path: "testsrc.h264")))
         let packets = [UInt8](try Data(contentsOf: folder.appending(path: "testsrc.rtp")))
-        // In SDL frames of any size: the packets' lengths tell them apart.
+        // In SDL frames of any size: the lengths separate the packets.
         for size in [1, 99, 1024, packets.count] {
             var stream = Self.stream()
             var pictures: [[UInt8]] = []
@@ -140,7 +140,7 @@ enum Packets {
             ([0x7C, 0x45, 1], .noBeginning),
             ([0x7D, 1, 2], .type(29)),
             ([0x60, 1], .type(0)),
-            // An aggregation in a fragment.
+            // An aggregation inside a fragment.
             ([0x7C, 0xC0 | 24, 1], .type(24)),
         ] as [([UInt8], RTPFault)])
     func payload(bytes: [UInt8], fault: RTPFault) throws {
@@ -170,7 +170,7 @@ enum Packets {
         }
         #expect(shown == 0)
         #expect(stream.firstFault == .oversized)
-        // It goes on behind that.
+        // The stream continues after that.
         let next = UInt16(truncatingIfNeeded: 100_001)
         #expect(
             Self.pictures(
@@ -210,7 +210,7 @@ enum Packets {
     @Test("a picture whose end is missing is not shown, whatever tells its end")
     func noEnd() {
         var stream = Self.begun()
-        // Its second slice is lost, and the marker with it.
+        // The second slice is lost, and the marker with it.
         #expect(
             Self.pictures(Packets.framed(Packets.packet(2, at: 200, Units.key(2))), &stream) == [])
         let next = Packets.packet(4, at: 300, marked: true, Units.other(1))
@@ -234,7 +234,7 @@ enum Packets {
                 ])
             ])
         #expect(open.firstFault == .noEnd && open.faults == 1)
-        // Nor does the end of the stream make it whole.
+        // The end of the stream does not complete it, either.
         #expect(ended.finish().isEmpty)
     }
 
@@ -270,7 +270,7 @@ enum Packets {
             piece(2, start: true), piece(4), piece(5), piece(6), piece(7, end: true))
         #expect(Self.pictures(bytes, &stream) == [])
         #expect(stream.faults == 1)
-        // Neither gap nor beginning: that is another one, and again only one.
+        // Neither a gap nor a beginning: another fault, and again only one.
         #expect(Self.pictures(Packets.framed(piece(8), piece(9)), &stream) == [])
         #expect(stream.faults == 2)
     }
@@ -281,7 +281,7 @@ enum Packets {
             Units.annexB([Units.sequence, Units.picture, Units.key(1)])
             + Units.annexB([Units.other(1), Units.other(2)])
         let rawPictures = [Units.annexB([Units.sequence, Units.picture, Units.key(1)])]
-        // The rest of a message, and beginnings whose third byte could be that of a packet.
+        // The rest of a message, and beginnings whose third byte could belong to a packet.
         for (bytes, beginsMessage) in [
             ([0x12, 0x34, 0x80, 0x60, 1, 2, 3, 4], false),
             ([0x12, 0x34, 0x80, 0x01, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], true),
@@ -292,7 +292,7 @@ enum Packets {
             _ = stream.receive(ByteBuffer(bytes: bytes), beginsMessage: beginsMessage)
             #expect(Self.pictures(raw, &stream) == rawPictures)
         }
-        // One that is a packet in all it has, but not of this stream.
+        // A complete packet, but not of this stream.
         var mistaken = VideoStream(VideoFormat())
         let packet = Packets.framed(Packets.packet(1, [0x41, 1]))
         _ = mistaken.receive(ByteBuffer(bytes: packet), beginsMessage: true)
@@ -300,7 +300,7 @@ enum Packets {
         for _ in 0..<3 { shown += Self.pictures(raw, &mistaken) }
         #expect(shown.count >= 2)
 
-        // The other way round: packets are found behind what was none.
+        // The other way round: packets are found after bytes that were not packets.
         let good = Packets.framed(
             Packets.packet(
                 9, marked: true, Packets.aggregate(Units.sequence, Units.picture, Units.key(1))))
@@ -308,7 +308,7 @@ enum Packets {
         _ = late.receive(ByteBuffer(bytes: [7, 7, 7, 7, 7]), beginsMessage: false)
         #expect(Self.pictures([7, 7, 7, 7, 7], &late) == [])
         #expect(Self.pictures(good, &late) == rawPictures)
-        // In frames of one byte, behind a first frame without any.
+        // In frames of one byte, after an empty first frame.
         var slow = VideoStream(VideoFormat())
         _ = slow.receive(ByteBuffer(), beginsMessage: true)
         let slowly = good.flatMap {

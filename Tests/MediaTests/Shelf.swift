@@ -1,4 +1,4 @@
-// What a `MediaCollector` makes of what apps and head units say, for the tests of this target.
+// The results of a `MediaCollector` for messages of apps and head units, for the tests of this target.
 
 import NIOCore
 import RelayCore
@@ -9,7 +9,7 @@ import Testing
 
 @testable import Media
 
-/// Files as the events make them.
+/// The files that the events produce.
 struct Shelf {
     private var collector: MediaCollector
     private var decoder = TrafficDecoder()
@@ -17,7 +17,7 @@ struct Shelf {
     private var message: UInt32 = 0
     private var open: [MediaID: [UInt8]] = [:]
     private(set) var files: [(item: MediaItem, bytes: [UInt8], summary: MediaSummary)] = []
-    /// Pictures that a decoder may begin with, with all that it needs.
+    /// Pictures with which a decoder may begin, including everything it needs.
     private(set) var entries: [[UInt8]] = []
     private(set) var left: [(item: MediaItem, summary: MediaSummary)] = []
 
@@ -48,7 +48,7 @@ struct Shelf {
         take(.frames([tapped]))
         collector.receive(tapped, omitted: omitted)
         write()
-        // The hub says so behind the answer to EndService.
+        // The hub reports this after the answer to EndService.
         guard frame.controlType == .endServiceACK, frame.service.isStream, let app else { return }
         let end = SessionEvent.serviceEnded(frame.service, session: frame.sessionID)
         take(.session(end, app, time: tapped.time))
@@ -98,7 +98,7 @@ struct Shelf {
         }
     }
 
-    // MARK: What apps and head units say
+    // MARK: Messages of apps and head units
 
     mutating func register(
         _ name: String = "Navigation", session: UInt8 = 1, capabilities: String = ""

@@ -12,7 +12,7 @@ struct FilterExpressionTests {
         try FilterExpression(text, names: Self.names)
     }
 
-    /// What is wrong with a filter: the part that is pointed at, and the words.
+    /// The mistake in a filter: the part that is marked, and the message.
     private func mistake(in text: String) -> (part: String, message: String)? {
         do throws(FilterError) {
             _ = try FilterExpression(text, names: Self.names)

@@ -1,18 +1,18 @@
-// The hub against the model for a long time, as a program: `Scripts/model` builds and runs it.
+// Runs the hub against the model for a long time; `Scripts/model` builds and starts the program.
 
 import Foundation
 
-/// At once, also where the output is a file.
+/// Prints at once, even if the output is a file.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-/// What the command line asks for.
+/// The options on the command line.
 struct Options {
     var seed: UInt64 = 1
     var stride: UInt64 = 1
     var steps = 1_000_000
-    /// Run the one dialogue of this seed and tell it.
+    /// Runs only the dialogue of this seed and prints it.
     var only: UInt64?
 
     init?(_ words: [String]) {

@@ -1,4 +1,4 @@
-// Every command and response, and the forms in which clients say them.
+// Every command and response, and the forms in which clients send them.
 
 import OpenXCProtocol
 import Testing
@@ -86,7 +86,7 @@ struct CommandFormTests {
 }
 
 extension VehicleMessage {
-    /// Written in protobuf and read again.
+    /// The message after being encoded in protobuf and decoded.
     func throughProtobuf() throws -> VehicleMessage? {
         var bytes: [UInt8] = []
         try appendProtobuf(to: &bytes)

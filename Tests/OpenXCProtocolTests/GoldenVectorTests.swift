@@ -1,5 +1,5 @@
-// Messages whose protobuf is known byte by byte, as openxc-python's generated classes write them, and
-// their JSON as firmware 8.2 writes it.
+// Messages whose protobuf is known byte by byte, as openxc-python's generated classes write it, and their JSON
+// as firmware 8.2 writes it.
 
 import OpenXCProtocol
 import Testing
@@ -112,7 +112,7 @@ struct GoldenVectorTests {
     }
 }
 
-/// Bytes of a text in hexadecimal digits, with blanks wherever they help.
+/// Bytes from hexadecimal digits; blanks may separate them anywhere.
 func hex(_ text: String) -> [UInt8] {
     let digits = text.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count - 1, by: 2).map {

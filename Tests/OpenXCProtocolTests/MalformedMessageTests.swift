@@ -1,4 +1,4 @@
-// What comes of bytes that are no message: each kind has its word.
+// The results for bytes that are not a message: each kind has its own error.
 
 import OpenXCProtocol
 import Testing
@@ -52,7 +52,7 @@ struct MalformedMessageTests {
     @Test(
         "in protobuf as well",
         arguments: [
-            // No protobuf, although it begins like a message.
+            // Not protobuf, although it begins like a message.
             ("04 0802 1aff", MessageProblem.notProtobuf),
             // A type without its part.
             ("02 0802", .missing),
@@ -60,15 +60,15 @@ struct MalformedMessageTests {
             ("02 0806", .wrongKind),
             // Nine bytes of CAN data.
             ("11 0801 120d 1001 1a09 000000000000000000", .tooMuchData),
-            // A number that is none.
+            // A number that is NaN.
             ("14 0802 1a10 0a0161 120b 0802 19000000000000f87f", .outOfRange),
-            // A name that is no UTF-8.
+            // A name that is not UTF-8.
             ("0b 0802 1a07 0a01ff 1202 0803", .notProtobuf),
             // A value that holds nothing.
             ("09 0802 1a05 0a0161 1200", .missing),
-            // A signal and a CAN message in one: the last part counts, and is not what the type says.
+            // A signal and a CAN message in one: the last part counts, and does not match the type.
             ("0f 0802 1a07 0a0161 1202 0803 1202 0801", .missing),
-            // A later time than any clock has.
+            // A time later than any clock shows.
             ("16 0802 1a07 0a0161 1202 0803 38ffffffffffffffffff01", .outOfRange),
         ])
     func protobuf(bytes: String, problem: MessageProblem) {

@@ -1,4 +1,4 @@
-// Recorded and generated traces, read line by line and written in the other forms.
+// Recorded and generated traces, read line by line and written in the other formats.
 
 import Foundation
 import OpenXCProtocol
@@ -26,7 +26,7 @@ struct TraceFileTests {
         var streams: [MessageFraming: [UInt8]] = [:]
         var lost = 0
         for message in messages {
-            // On a link, time counts in milliseconds.
+            // On a link, times are in milliseconds.
             var message = message
             message.timestamp = message.timestamp.map { ($0 * 1000).rounded() }
             for framing in MessageFraming.allCases {

@@ -1,4 +1,4 @@
-// Messages in a stream: in pieces, in either form, behind garbage, and cut.
+// Messages in a stream: in pieces, in either format, after garbage, and cut off.
 
 import OpenXCProtocol
 import Testing
@@ -57,7 +57,7 @@ struct VehicleMessageReaderTests {
             bytes += message
             // Without the NUL or line end.
             messages.append(framing == .protobuf ? message : message.dropLast())
-            // What nobody can read belongs to no message.
+            // Unreadable bytes belong to no message.
             bytes += [0xFF, 0x00]
         }
         for count in [1, 7, 64, 100_000] {
@@ -105,7 +105,7 @@ struct VehicleMessageReaderTests {
         var bytes: [UInt8] = [0xFF, 0x00, 0x05, 0x08, 0x09, 0x7B]
         try MessageFraming.protobuf.append(Self.measurement("good", 1), to: &bytes)
         #expect(Self.names(bytes).0 == ["good"])
-        // A message that lost its end takes those with it that its length covers.
+        // A message that lost its end takes with it those that its length covers.
         var cut: [UInt8] = []
         try MessageFraming.protobuf.append(Self.measurement("cut", 1), to: &cut)
         cut.removeLast(9)
@@ -116,14 +116,14 @@ struct VehicleMessageReaderTests {
     @Test(
         "does not wait for a length that garbage claims",
         arguments: [
-            // 1,383 bytes of a signal, of which nothing comes.
+            // The length of a 1,383-byte signal, without the signal.
             "e70a 0802", "ff e70a 0802", "7f 0801",
-            // And the lengths of its parts.
+            // The same with the lengths of its parts.
             "e70a 0802 1ad00a", "e70a 0802 1ad00a 0a0161 12c00a", "e70a 0804 22d00a 0801 42b00a",
             "e70a 0803 2ad00a 0803 12b00a 0a900a", "e70a 0803 2ad00a 3ab00a 0a900a 1a800a",
-            // No tag, no number, and a part that is longer than the whole.
+            // No tag, no number, and a part longer than the whole.
             "e70a 0801 00", "e70a 0801 38 ffffffffffffffffffff", "7f 0801 12 80",
-            // A text, and a field that nobody knows.
+            // A text, and an unknown field.
             "e70a 0802 1ad00a 0ac00a", "e70a 0801 42d00a",
         ])
     func claims(garbage: String) {
@@ -142,12 +142,12 @@ struct VehicleMessageReaderTests {
         "of protobuf does not wait for it either",
         arguments: [
             "e70a 0802", "ff e70a 0802", "7f 0801", "e70a 0801 00",
-            // A text: the name of a signal, a value, an answer, and the host of a server.
+            // Texts: the name of a signal, a value, an answer, and the host of a server.
             "e70a 0802 1ad00a 0ac00a", "e70a 0802 1ad00a 0a0161 12c00a 0801 12b00a",
             "e70a 0805 32d00a 0801 12c00a", "e70a 0804 2ad00a 0808 3ac00a 1ab00a 0aa00a",
-            // A field that nobody knows.
+            // An unknown field.
             "e70a 0801 42d00a",
-            // Bytes: of a frame, of an answer of a module, and of a request to one.
+            // Bytes: of a frame, of a module's answer, and of a request to a module.
             "e70a 0801 12d00a 1ac00a", "e70a 0803 22d00a 0801 3ab00a",
             "e70a 0804 2ad00a 0803 12c00a 0ab00a 2aa00a",
         ])
@@ -187,7 +187,7 @@ struct VehicleMessageReaderTests {
 
     @Test("of protobuf may have bytes in which a message seems to begin")
     func bytesLikeBeginnings() throws {
-        // Type and tag, and lengths that do not go with them.
+        // Types and tags, with lengths that do not match them.
         let payload = hex("08021a 7f08021a7f 0208021a02 0a08021a")
         let response = DiagnosticResponse(
             bus: 1, id: 0x7E8, mode: 0x22, pid: 0, success: true, payload: payload)

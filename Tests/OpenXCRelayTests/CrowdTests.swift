@@ -1,4 +1,4 @@
-// Messages that are gathered for a crowd, and what happens meanwhile, on manual time.
+// Messages that are gathered for a crowd, and events in the meantime, on manual time.
 
 import Logging
 import NIOCore
@@ -14,12 +14,12 @@ struct CrowdTests {
     @Test("who leaves and who is left hear what they were there for, in order")
     func leaves() throws {
         try Crowd.run { crowd in
-            // The first goes at once.
+            // The first messages go at once.
             try crowd.vehicle.says("a", "b")
             try crowd.vehicle.says("c")
             try crowd.all { try $0.hears("a", "b") }
             try crowd.clients.removeLast().hangsUp()
-            // No crowd any more; what was gathered goes before what comes.
+            // The clients are no longer a crowd; the gathered messages go before the new ones.
             try crowd.vehicle.says("d")
             try crowd.all { try $0.hears("c", "d") }
             try crowd.vehicle.says("e")
@@ -91,7 +91,7 @@ struct CrowdTests {
     func allGone() throws {
         try Crowd.run { crowd in
             let client = crowd.clients.removeFirst()
-            // One that the vehicle interface answers, and one that relayd does, behind it.
+            // A command that the vehicle interface answers, followed by one that relayd answers.
             try client.says(.command(.version))
             try client.says(.command(.payloadFormat(.json)))
             let answers = [CommandResponse(.version, message: "8.2.1", status: true)]
@@ -103,7 +103,7 @@ struct CrowdTests {
                 try MessageFraming.json.append(VehicleMessage(.response(answer)), to: &wanted)
             }
             try client.hears(bytes: wanted)
-            // And everything goes on.
+            // After that, everything continues.
             try crowd.vehicle.says("a")
             crowd.waits(Gathering.time)
             try crowd.all { try $0.hears("a") }
@@ -172,8 +172,8 @@ struct CrowdTests {
         try Crowd.run(queueBytes: each * 2) { crowd in
             let dying = crowd.clients.removeFirst()
             try dying.says(.command(.passthrough(bus: 1, enabled: true)))
-            // It is written to when its queue is full. Then relayd takes back what it has switched on, and
-            // finds the vehicle interface gone as well.
+            // relayd writes to the client when its queue is full. It then takes back what the client has
+            // switched on, and finds the vehicle interface gone as well.
             dying.isGone = true
             crowd.vehicle.isGone = true
             try crowd.vehicle.says("a", "b", "c")
@@ -200,7 +200,7 @@ struct ReadingAlongTests {
             try left.says(.command(.deviceID))
             try left.says(.command(.payloadFormat(.json)))
             try left.says(.command(.version))
-            // Shared by the right one; then no device ID, behind which an answer of relayd's own has waited.
+            // Shared with the right client; then no device ID, for which an answer of relayd's own has waited.
             try crowd.vehicle.says(
                 Crowd.signal("a").content,
                 .response(CommandResponse(.diagnosticRequest, status: true)),
@@ -233,7 +233,7 @@ struct ReadingAlongTests {
     }
 }
 
-/// A hub between a vehicle interface and many clients, whose channels and clock are the test's.
+/// A hub between a vehicle interface and many clients; the test controls channels and clock.
 private final class Crowd {
     let hub: Switchboard
     let tap = VehicleTap(maximumBytes: 64 << 10)
@@ -261,7 +261,7 @@ private final class Crowd {
     ) throws -> Value {
         let crowd = try Crowd(queueBytes: queueBytes)
         for _ in 0..<clients { crowd.clients.append(try crowd.client()) }
-        // What it is asked first is answered: nothing is due any more.
+        // relayd's first questions have been answered: nothing is due any more.
         try crowd.vehicle.forget()
         let value = try body(crowd)
         for peer in crowd.clients + [crowd.vehicle] where peer.isConnected { try peer.hangsUp() }
@@ -292,7 +292,7 @@ private final class Crowd {
         for client in clients { try body(client) }
     }
 
-    /// By client, the oldest first.
+    /// The lost frames by client, oldest client first.
     var lost: [UInt64] {
         hub.snapshot(missedBatches: 0).apps.sorted { $0.id < $1.id }.map { $0.lostFrames ?? 0 }
     }
@@ -322,7 +322,7 @@ private final class CrowdPeer {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 50001)).wait()
     }
 
-    /// Gone without a word: the next write finds it out.
+    /// Whether the peer is gone without notice: the next write finds out.
     var isGone: Bool {
         get { end.isGone }
         set { end.isGone = newValue }
@@ -380,7 +380,7 @@ private final class CrowdPeer {
     }
 }
 
-/// The socket, as a channel shows it: takes what is flushed, does not take it, or is found gone.
+/// The socket as a channel sees it: accepts what is flushed, does not accept it, or is found gone.
 private final class CrowdEnd: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 

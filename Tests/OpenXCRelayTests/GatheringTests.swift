@@ -1,4 +1,4 @@
-// When what a vehicle interface says goes to a crowd of clients.
+// When messages of a vehicle interface go to a crowd of clients.
 
 import NIOCore
 import Testing
@@ -10,16 +10,16 @@ struct GatheringTests {
     private static let crowd = Gathering.clients + 1
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    /// After something has just gone.
+    /// The state just after something has gone out.
     private var busy: Gathering {
         var gathering = Gathering()
         gathering.went(at: start)
         return gathering
     }
 
-    /// Asks as after a read, and has what may wait do so.
+    /// Asks as after a read, and lets messages wait if they may.
     ///
-    /// - Returns: Whether it goes at once.
+    /// - Returns: Whether they go at once.
     private func read(
         _ gathering: inout Gathering, _ messages: Int, for clients: Int = Self.crowd,
         hasAnswer: Bool = false, at now: NIODeadline
@@ -42,7 +42,7 @@ struct GatheringTests {
         let second = read(&gathering, 1, at: soon)
         #expect(!second)
         #expect(gathering.due == start + Gathering.time)
-        // The wait is that of the first, whatever comes meanwhile.
+        // The wait is that of the first message, whatever arrives meanwhile.
         let third = read(&gathering, 2, at: soon + .milliseconds(1))
         #expect(!third)
         #expect(gathering.due == start + Gathering.time)

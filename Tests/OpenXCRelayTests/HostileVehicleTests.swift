@@ -1,5 +1,5 @@
-// What goes wrong around a shared vehicle interface: answers that do not come or come late, clients that
-// get in each other's way, messages that firmware cannot stand. Dialogues without sockets.
+// Failures around a shared vehicle interface: answers that are missing or late, clients that get in each
+// other's way, messages that firmware cannot handle. Dialogues without sockets.
 
 import NIOCore
 import OpenXCProtocol
@@ -38,7 +38,7 @@ struct HostileVehicleTests: VehicleDialogue {
         _ = router.receive(command(.deviceID), from: "left", at: start)
         let first = router.receiveFromVehicle(response(.version), at: start)
         #expect(first.before.isEmpty && first.destination == .client("left"))
-        // In the old form; what comes after is in the new one.
+        // In the old format; later messages use the new one.
         #expect(first.after == [told("left", .payloadFormat), .setFormat("left", .protobuf)])
         let second = router.receiveFromVehicle(response(.deviceID), at: start)
         #expect(second == Router.Delivery(destination: .client("left")))
@@ -50,7 +50,7 @@ struct HostileVehicleTests: VehicleDialogue {
         _ = router.receive(command(.deviceID), from: "left", at: start)
         _ = router.receive(command(.payloadFormat(.protobuf)), from: "left", at: start)
         _ = router.receive(command(.version), from: "left", at: start)
-        // It has no device ID, and says nothing to that.
+        // The vehicle interface has no device ID and does not answer that question.
         let answer = router.receiveFromVehicle(response(.version), at: start)
         #expect(answer.before == [told("left", .payloadFormat), .setFormat("left", .protobuf)])
         #expect(answer.destination == .client("left") && answer.after.isEmpty)
@@ -94,7 +94,7 @@ struct HostileVehicleTests: VehicleDialogue {
         #expect(refused == 1000 - (Router.maximumPending - 1))
         let answer = router.receiveFromVehicle(response(.version), at: start)
         #expect(answer.after.count == 2 * (Router.maximumPending - 1))
-        // And then there is room again, also without a vehicle interface.
+        // After that there is room again, even without a vehicle interface.
         #expect(router.receive(format, from: "left", at: start).count == 2)
         _ = router.linkClosed(at: start)
         #expect(router.receive(format, from: "left", at: start).count == 2)
@@ -117,7 +117,7 @@ struct HostileVehicleTests: VehicleDialogue {
         _ = router.receive(add(1), from: "left", at: start)
         #expect(router.disconnected("left", at: start) == [.toVehicle(cancel(1))])
         #expect(router.receive(add(1), from: "right", at: start) == [.toVehicle(add(1))])
-        // To the one that is gone, to its cancellation, and to the other.
+        // Answers for the client that left, for its cancellation, and for the other client.
         _ = router.receiveFromVehicle(response(.diagnosticRequest, false), at: start)
         _ = router.receiveFromVehicle(response(.diagnosticRequest, false), at: start)
         let answer = router.receiveFromVehicle(response(.diagnosticRequest), at: start)
@@ -136,7 +136,7 @@ struct HostileVehicleTests: VehicleDialogue {
                 .note(.unanswered("left", .diagnosticRequest)),
                 .note(.unanswered("waits", .diagnosticRequest)),
             ])
-        // It may have it or not: the one that is taken is the one that counts.
+        // The vehicle interface may or may not have the request: the accepted one counts.
         #expect(
             router.receive(add(0.5), from: "right", at: later)
                 == [.toVehicle(cancel(1)), .toVehicle(add(1))])
@@ -186,7 +186,7 @@ struct HostileVehicleTests: VehicleDialogue {
         #expect(refusal.destination == .client("right"))
         #expect(refusal.after == [.toVehicle(add(1))])
         #expect(router.disconnected("right", at: start) == [])
-        // Refused as well: then nobody has it.
+        // Refused as well: now no client has it.
         let again = router.receiveFromVehicle(response(.diagnosticRequest, false), at: start)
         #expect(again == Router.Delivery(destination: .nobody))
         #expect(router.recurringRequests.isEmpty)
@@ -233,7 +233,7 @@ struct HostileVehicleTests: VehicleDialogue {
         #expect(router.linkOpened(at: start) == [])
     }
 
-    // MARK: - What firmware cannot stand
+    // MARK: - Messages that firmware cannot handle
 
     @Test(
         "a command that firmware takes for another one is not passed on",
@@ -253,7 +253,7 @@ struct HostileVehicleTests: VehicleDialogue {
             return
         }
         #expect(actions.count == 1)
-        // No answer is waited for, so nobody else's goes to this client.
+        // relayd waits for no answer, so no other client's answer goes to this client.
         #expect(router.nextDeadline == nil)
     }
 
@@ -314,7 +314,7 @@ struct HostileVehicleTests: VehicleDialogue {
         form.heard(speed, in: .protobuf)
         for _ in 0..<2 { form.heard(speed, in: .json) }
         #expect(form.format == .protobuf)
-        // Somebody has switched it over, by Bluetooth perhaps.
+        // Something has switched the format, perhaps over Bluetooth.
         form.heard(speed, in: .json)
         #expect(form.format == .json)
         form.heard(response(.payloadFormat), in: .protobuf)

@@ -1,4 +1,4 @@
-// What one read of the link brings, on its way to the clients.
+// The messages of one read of the link, on their way to the clients.
 
 import NIOCore
 import OpenXCProtocol
@@ -26,7 +26,7 @@ struct MessageBatchTests {
         for number: UInt64 in [70, 30, 70] {
             batch.add(Self.version, for: .client(Self.id(number)))
         }
-        // To one that is gone, or that was a request of the control API.
+        // For a client that has left, or for a request of the control API.
         batch.add(Self.version, for: .client(Self.id(500)))
         batch.add(Self.version, for: .nobody)
         let order = batch.inOrder(clients)
@@ -46,7 +46,7 @@ struct MessageBatchTests {
             let (all, count) = try #require(first)
             let (again, _) = try #require(second)
             #expect(Array(all.readableBytesView) == bytes && count == 2)
-            // The same memory, not the same words again.
+            // The same memory, not a second encoding.
             let address = all.withUnsafeReadableBytes { $0.baseAddress }
             #expect(again.withUnsafeReadableBytes { $0.baseAddress } == address)
         }

@@ -19,7 +19,7 @@ struct OpenXCLanguageTests {
             let vehicle = try await bench.openLink()
             let (json, protobuf) = (try await bench.client(), try await bench.client())
             try await protobuf.says(.command(.payloadFormat(.protobuf)))
-            // In the old form; what comes after is in the new one.
+            // In the old format; later messages use the new one.
             try await protobuf.hears(
                 #"{"command_response":"payload_format","message":"","#
                     + #""status":true}"# + "\0")
@@ -98,7 +98,7 @@ struct OpenXCLanguageTests {
             try await vehicle.hears(#"{"command":"passthrough","bus":1,"enabled":true}"# + "\0")
             try await vehicle.channel.close()
             try await bench.until { !$0.link.isUp }
-            // Not passed on; nobody answers for it.
+            // Not passed on; no answer comes.
             try await client.says(.command(.version))
             try await bench.until { $0.apps.first?.refusedFrames == 1 }
             let again = try await bench.openLink(
@@ -112,7 +112,7 @@ struct OpenXCLanguageTests {
     func crowd() async throws {
         try await VehicleBench.run { bench in
             let vehicle = try await bench.openLink()
-            // Before anything takes long: what relayd has given up waiting for goes to all.
+            // Before anything slow: answers for which relayd has stopped waiting go to all clients.
             try await vehicle.answers("platform", "FORDBOARD")
             try await vehicle.answers("version", "8.2.1")
             try await bench.until { $0.link.model == "FORDBOARD 8.2.1" }
@@ -126,7 +126,7 @@ struct OpenXCLanguageTests {
                 all += message
                 own += message
                 guard round.isMultiple(of: 5) else { continue }
-                // One that the vehicle interface answers, and one that relayd does.
+                // A command that the vehicle interface answers, and one that relayd answers.
                 try await asking.says(.command(.version))
                 try await vehicle.hears(#"{"command":"version"}"# + "\0")
                 try await vehicle.answers("version", "8.2.1")
@@ -154,7 +154,7 @@ struct OpenXCLanguageTests {
             let sleeper = try await bench.client(readsByItself: false)
             let message =
                 #"{"name":""# + String(repeating: "x", count: 80) + #"","value":1}"# + "\0"
-            // Much at once: who reads nothing for a minute is disconnected.
+            // Much data at once: a client that reads nothing for a minute is disconnected.
             let messages = String(repeating: message, count: 20_000)
             var sent = 0
             var apps = try await bench.relay.snapshot().apps
@@ -195,7 +195,7 @@ struct OpenXCLanguageTests {
                 apps = try await bench.relay.snapshot().apps
                 #expect(apps.allSatisfy { $0.queuedBytes <= settings.queueBytes })
             }
-            // It has lost what did not fit, and nothing else.
+            // The client has lost the messages that did not fit, and no others.
             let slow = try #require(apps.first { ($0.lostFrames ?? 0) > 0 })
             #expect(slow.queuedBytes > settings.queueBytes / 2)
             #expect(Int(slow.counters.framesOut + (slow.lostFrames ?? 0)) == sent)
@@ -212,7 +212,7 @@ struct OpenXCLanguageTests {
         try await VehicleBench.run(settings) { bench in
             let vehicle = try await bench.openLink()
             let client = try await bench.client()
-            // In protobuf, which comes to several times as much in JSON.
+            // In protobuf; the same message is several times as long in JSON.
             let text = Measurement("s", .text(String(repeating: "\u{1}", count: 1000)))
             let bytes = try VehicleMessage(.measurement(text)).bytes(in: .protobuf)
             let heard = try VehicleMessage(.measurement(text)).bytes(in: .json)
@@ -248,7 +248,7 @@ struct OpenXCLanguageTests {
                 bytes: ByteBuffer(bytes: [0xFF, 0x00, 0x7B, 0x7B] + Array("}}{{ rubbish\0".utf8)))
             try await client.says(.can(CANMessage(bus: 1, id: 1, data: [1])))
             try await client.says(.command(.deviceID))
-            // Neither the rubbish nor the write, which nobody has allowed.
+            // Neither the rubbish nor the write, which is not permitted.
             try await vehicle.hears(#"{"command":"device_id"}"# + "\0")
         }
     }
@@ -265,7 +265,7 @@ struct OpenXCLanguageTests {
             try await vehicle.says(
                 "\0\0\r\n\0" + #"{"metadata":{"version":1}}"# + "\0" + #"{"foo":1}"# + "\r\n"
                     + #"{"command":"version"}"# + "\0\0")
-            // The identifier as the format's text calls it, an old response, and a member nobody knows.
+            // The identifier under the name in the format's text, an old response, and an unknown member.
             try await vehicle.says(
                 #"{"message_id":2016,"bus":1,"mode":9,"success":true,"pid":2,"payload":"4902"}"#
                     + "\r\n" + #"{"status":true,"command_response":"passthrough"}"# + "\r\n"
@@ -331,7 +331,7 @@ struct OpenXCLanguageTests {
             let command = #"{"command":"version"}"# + "\0"
             for _ in 0..<5 { try await client.says(String(repeating: command, count: 1000)) }
             try await bench.until { $0.apps.first?.counters.framesIn == 5_000 }
-            // A read, or two.
+            // The commands of one or two reads.
             let limit = 2 * (1 + OpenXCLanguage.clientReadBytes / command.utf8.count)
             #expect(most.withLock(\.self) <= limit)
             #expect(most.withLock(\.self) > 0)
@@ -357,7 +357,7 @@ private struct VehicleBench {
                 on: MultiThreadedEventLoopGroup.singleton.next(), configuration: hub,
                 accessoryAddress: "openxc+tcp:127.0.0.1:\(accessory.port)",
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                // However busy the machine is: what comes later goes to all.
+                // A long timeout for busy machines: later answers would go to all clients.
                 language: {
                     OpenXCLanguage(
                         $0, settings: OpenXCSettings(settings), answerTimeout: .minutes(1))
@@ -378,7 +378,7 @@ private struct VehicleBench {
         }
     }
 
-    /// The vehicle interface's end; what relayd asks at once has been read.
+    /// The vehicle interface's end, after relayd's first questions have been read.
     func openLink(hearing words: String = "") async throws -> FramePeer {
         let relay = relay
         _ = try await ClientBootstrap(group: relay.loop)
@@ -390,7 +390,7 @@ private struct VehicleBench {
         return link
     }
 
-    /// Connected, and known to the hub.
+    /// A connected client that the hub knows.
     func client(readsByItself: Bool = true) async throws -> FramePeer {
         let before = try await relay.snapshot().apps.count
         let client = try await FramePeer.connect(port: port, readsByItself: readsByItself)

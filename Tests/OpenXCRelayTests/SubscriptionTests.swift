@@ -1,4 +1,4 @@
-// Which messages a client gets.
+// The messages that a client receives.
 
 import NIOCore
 import OpenXCProtocol
@@ -76,7 +76,7 @@ struct SubscriptionTests {
             .diagnostic(DiagnosticResponse(bus: 1, id: 0x7E8, mode: 1, success: true)))
         #expect(filter.pass(answer, at: start) == true)
         #expect(filter.pass(answer, at: start) == true)
-        // What is no data passes: it is an answer to the client.
+        // A message without data passes: it is an answer to the client.
         #expect(
             filter.pass(
                 VehicleMessage(.response(CommandResponse(.version, status: true))), at: start)
@@ -91,7 +91,7 @@ struct SubscriptionTests {
         var frames = filter { $0.buses = [1] }
         #expect(frames.pass(Self.speed(1), at: start) == false)
         #expect(frames.pass(Self.can(1, 1), at: start) == true)
-        // The client may have asked for it.
+        // The client may have asked for this answer.
         let answer = VehicleMessage(
             .diagnostic(DiagnosticResponse(bus: 1, id: 0x7E8, mode: 1, success: true)))
         #expect(signals.pass(answer, at: start) == true)
@@ -137,7 +137,7 @@ struct SubscriptionTests {
         #expect(filter.takeDue(at: start + .milliseconds(250)) == [Self.speed(5)])
         #expect(filter.takeDue(at: start + .milliseconds(300)) == [Self.can(1, 1)])
         #expect(filter.nextDeadline == nil)
-        // What was delayed counts like what passed at once.
+        // A delayed message counts like one that passed at once.
         #expect(filter.pass(Self.speed(6), at: start + .milliseconds(499)) == false)
         #expect(filter.pass(Self.speed(7), at: start + .milliseconds(500)) == true)
         #expect(filter.nextDeadline == nil)

@@ -3,7 +3,7 @@ import OpenXCProtocol
 
 @testable import OpenXCRelay
 
-/// What dialogues with a shared vehicle interface have in common.
+/// Helpers for dialogues with a shared vehicle interface.
 protocol VehicleDialogue {}
 
 extension VehicleDialogue {

@@ -1,4 +1,4 @@
-// What a shared vehicle interface hears, and who gets its answers: dialogues without sockets.
+// What relayd sends to a shared vehicle interface, and who gets its answers: dialogues without sockets.
 
 import NIOCore
 import OpenXCProtocol
@@ -19,7 +19,7 @@ struct VehicleRouterTests: VehicleDialogue {
         #expect(router.hear(response(.version)) == .client("left"))
         #expect(router.hear(response(.deviceID)) == .client("right"))
         #expect(router.hear(response(.version)) == .client("right"))
-        // One that nobody asked for.
+        // An answer without a question.
         #expect(router.hear(response(.version)) == .all)
     }
 
@@ -54,7 +54,7 @@ struct VehicleRouterTests: VehicleDialogue {
             router.receive(command(.payloadFormat(.protobuf)), from: "left", at: start) == [
                 .toClient("left", response(.payloadFormat)), .setFormat("left", .protobuf),
             ])
-        // Also while no vehicle interface is there.
+        // Even while there is no vehicle interface.
         #expect(router.linkClosed(at: start) == [])
         let actions = router.receive(command(.payloadFormat(.json)), from: "left", at: start)
         #expect(actions.count == 2)
@@ -82,7 +82,7 @@ struct VehicleRouterTests: VehicleDialogue {
         #expect(
             router.receive(command(off), from: "left", at: start)
                 == [.toClient("left", response(off.name))])
-        // The last one leaves without a word.
+        // The last client leaves without notice.
         #expect(router.disconnected("right", at: start) == [.toVehicle(command(off))])
         #expect(router.hear(response(off.name)) == .nobody)
     }
@@ -120,11 +120,11 @@ struct VehicleRouterTests: VehicleDialogue {
                 == [.toVehicle(cancel(1)), .toVehicle(add(5))])
         #expect(router.hear(response(.diagnosticRequest)) == .nobody)
         #expect(router.hear(response(.diagnosticRequest)) == .client("third"))
-        // A client's own second one is refused, as a vehicle interface does it.
+        // A client's second request of its own is refused, as a vehicle interface does.
         #expect(
             router.receive(add(5), from: "third", at: start)
                 == [.toClient("third", response(.diagnosticRequest, "", false))])
-        // The fastest dies: nobody wants it as often any more.
+        // The client with the fastest request leaves: no other wants it as often.
         #expect(
             router.disconnected("third", at: start) == [.toVehicle(cancel(5)), .toVehicle(add(1))])
         #expect(router.hear(response(.diagnosticRequest)) == .nobody)
@@ -133,7 +133,7 @@ struct VehicleRouterTests: VehicleDialogue {
         #expect(
             router.receive(cancel(0), from: "left", at: start)
                 == [.toClient("left", response(.diagnosticRequest))])
-        // The owner of the last dies.
+        // The owner of the last request leaves.
         #expect(router.disconnected("right", at: start) == [.toVehicle(cancel(1))])
     }
 
@@ -151,12 +151,12 @@ struct VehicleRouterTests: VehicleDialogue {
                     .toClient("right", response(.diagnosticRequest)), .toVehicle(cancel(5)),
                     .toVehicle(add(2)),
                 ])
-        // Who wants the same meanwhile waits for what the vehicle interface says to it.
+        // A client that wants the same meanwhile waits for the vehicle interface's answer.
         #expect(router.receive(add(1), from: "third", at: start) == [])
         #expect(router.hear(response(.diagnosticRequest)) == .nobody)
         let said = router.receiveFromVehicle(response(.diagnosticRequest), at: start)
         #expect(said.after == [.toClient("third", response(.diagnosticRequest))])
-        // One that is not the fastest changes nothing.
+        // A client without the fastest request changes nothing by leaving.
         #expect(router.disconnected("third", at: start) == [])
         #expect(router.disconnected("left", at: start) == [.toVehicle(cancel(2))])
     }
@@ -247,7 +247,7 @@ struct VehicleRouterTests: VehicleDialogue {
         #expect(sent == Router.maximumPending)
         let others = router.receive(command(.version), from: "right", at: start)
         #expect(others == [.toVehicle(command(.version))])
-        // Those that relayd would answer are counted as well.
+        // Commands that relayd would answer itself count as well.
         for _ in 0..<1000 {
             _ = router.receive(add(20), from: "left", at: start)
         }
@@ -315,7 +315,7 @@ struct VehicleRouterTests: VehicleDialogue {
 }
 
 extension VehicleRouter {
-    /// For those whose message causes nothing else.
+    /// Returns the destination of a message that causes nothing else.
     fileprivate mutating func hear(_ message: VehicleMessage) -> Destination {
         receiveFromVehicle(message, at: .uptimeNanoseconds(0)).destination
     }

@@ -1,4 +1,4 @@
-// The queue between the hub and who looks at the messages, filled and emptied by the test.
+// The queue between the hub and the observers of messages, filled and emptied by the test.
 
 import NIOCore
 import OpenXCProtocol

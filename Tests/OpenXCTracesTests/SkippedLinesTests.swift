@@ -1,4 +1,4 @@
-// What the log says about the lines of a trace that are no message: each number once.
+// The log about the lines of a trace that are not messages: each number is reported once.
 
 import OpenXCProtocol
 import OpenXCTraces

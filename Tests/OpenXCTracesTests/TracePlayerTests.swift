@@ -7,7 +7,7 @@ import Testing
 @Suite("Playing an OpenXC trace") struct TracePlayerTests {
     private static let start = NIODeadline.uptimeNanoseconds(5_000_000_000)
 
-    /// Milliseconds from the start at which each message is due, in order.
+    /// The time at which each message is due, in milliseconds from the start, in order.
     private static func play(
         _ times: [Double?], _ change: (inout TracePlayer.Options) -> Void = { _ in }
     ) -> (times: [Int64], notes: [TracePlayer.Note]) {

@@ -8,7 +8,7 @@ import Testing
 @testable import OpenXCTraces
 
 @Suite("Traces in OpenXC's own form") struct TraceReadingTests {
-    /// "12.5 vehicle_speed", "bad 3"; cut into pieces of every size that is asked for.
+    /// The lines as text, such as "1: 12.5 vehicle_speed" or "3: bad", read in pieces of the given size.
     private static func read(_ text: String, pieces: Int = .max) -> [String] {
         var reader = TraceLineReader()
         var words: [String] = []
@@ -50,7 +50,7 @@ import Testing
         #expect(
             Self.read("\(Self.speed),\"timestamp\":1332432977835}\n")
                 == ["1: 1332432977.835 vehicle_speed"])
-        // On SD cards times are in milliseconds even when the clock was never set.
+        // On SD cards, times are in milliseconds even if the clock was never set.
         #expect(
             Self.read("\(Self.speed),\"timestamp\":2500}\0\(Self.speed),\"timestamp\":2600}\0")
                 == ["1: 2.5 vehicle_speed", "2: 2.6 vehicle_speed"])
@@ -118,7 +118,7 @@ import Testing
             let read = try Self.messages(path)
             #expect(read.count == 20_000 && read.problem == nil)
             #expect(OpenXCTraceFile.isTrace(path))
-            // Cut off: what is there is read, and the end is explained.
+            // Cut off: the part that is there is read, and the end is explained.
             try Data(member.dropLast(20)).write(to: URL(fileURLWithPath: path))
             let cut = try Self.messages(path)
             #expect(cut.count > 0 && cut.problem == "the compressed file is cut short")
@@ -133,7 +133,7 @@ import Testing
     func damagedSoon() async throws {
         try await TemporaryDirectory.run { directory in
             let path = directory.file("drive.json.gz")
-            // Lines that do not repeat, so that the damage is far behind the first of them.
+            // Lines that do not repeat, so that the damage is far after the first of them.
             let lines = (0..<400).map { #"{"name":"speed","value":\#($0 * 7919 % 977)}"# + "\n" }
             var bytes = try Self.gzip(lines.joined())
             bytes[bytes.count - 200] ^= 0xFF
@@ -158,7 +158,7 @@ import Testing
             #expect(batches >= members.count / OpenXCTraceFile.batchBytes)
             #expect(!OpenXCTraceFile.isTrace(path))
 
-            // A hole of the file system behind a member: much to read, nothing to unpack.
+            // A hole in the file after a member: much to read, nothing to unpack.
             let hole = directory.file("hole.gz")
             try Data(try Self.gzip("\(Self.speed)}\n")).write(to: URL(fileURLWithPath: hole))
             #expect(truncate(hole, 1 << 40) == 0)
@@ -181,7 +181,7 @@ import Testing
             #expect(!OpenXCTraceFile.isTrace(directory.file("absent")))
             let d = try directory.write("\(Self.speed)}\n", to: "d")
             #expect(OpenXCTraceFile.isTrace(d))
-            // A recording of a vehicle interface has its messages in it, also when it is compressed.
+            // A recording of a vehicle interface contains its messages, even when it is compressed.
             let e = directory.file("e")
             try Data(try Self.gzip("\n\r\r\n\n\(Self.speed)}\n")).write(to: URL(fileURLWithPath: e))
             #expect(!OpenXCTraceFile.isTrace(e))

@@ -1,4 +1,4 @@
-// Which answers belong to a diagnostic request, and when all of them are there.
+// Which answers belong to a diagnostic request, and when they are all there.
 
 import OpenXCProtocol
 import Testing
@@ -65,7 +65,7 @@ struct DiagnosticConversationTests {
 
     @Test("all modules may answer until nothing more is waited for")
     func all() {
-        // No bus is the first, which nobody knows the number of.
+        // No bus means the first one, whose number is unknown.
         var conversation = DiagnosticConversation(DiagnosticRequest(id: 0x7DF, mode: 1, pid: 12))
         conversation.taken(Self.taken)
         for id: UInt32 in [0x7E8, 0x7EA, 0x7F1] { conversation.heard(Self.answer(id)) }

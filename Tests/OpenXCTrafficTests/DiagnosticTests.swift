@@ -1,4 +1,4 @@
-// Diagnostic answers: joined, decoded and in words.
+// Diagnostic answers: joined, decoded and described in words.
 
 import OpenXCProtocol
 import Testing
@@ -66,10 +66,10 @@ struct SegmentJoinerTests {
         #expect(joiner.add(Self.piece(0, [1])) == nil)
         #expect(joiner.add(Self.piece(2, [3])) == nil)
         #expect(joiner.broken == 1)
-        // Its end has nothing to belong to; the size says that something is missing.
+        // The end has no beginning; the size shows that something is missing.
         #expect(joiner.add(Self.piece(-1, [4], size: 4)) == nil)
         #expect(joiner.broken == 2)
-        // A new beginning is a new answer.
+        // A new beginning starts a new answer.
         #expect(joiner.add(Self.piece(0, [1])) == nil)
         #expect(joiner.add(Self.piece(0, [5])) == nil)
         #expect(joiner.add(Self.piece(-1, [6]))?.payload == [5, 6])

@@ -1,4 +1,4 @@
-// What is kept of a vehicle, from what its interface says.
+// The facts kept about a vehicle, from its interface's messages.
 
 import NIOCore
 import OpenXCProtocol
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The facts about a vehicle")
 struct VehicleFactsTests {
-    /// A moment so many seconds after the start.
+    /// The moment this many seconds after the start.
     static func moment(_ seconds: Double) -> VehicleTime {
         VehicleTime(
             WallTime(nanoseconds: 1_700_000_000_000_000_000 + Int64(seconds * 1e9)),
@@ -34,11 +34,11 @@ struct VehicleFactsTests {
         #expect(facts.allSignals.count == 1)
         #expect(signal.measurement.value == .number(39))
         #expect(signal.arrival.count == 40)
-        // Four in each of the whole seconds.
+        // Four in each whole second.
         #expect(signal.arrival.rate(at: Self.moment(9.9).steady) == 4)
-        // The latest of each second.
+        // The latest value of each second.
         #expect(signal.history.values == [3, 7, 11, 15, 19, 23, 27, 31, 35, 39])
-        // Nothing comes any more.
+        // No more messages arrive.
         #expect(signal.arrival.rate(at: Self.moment(15).steady) == 2)
         #expect(signal.arrival.rate(at: Self.moment(60).steady) == 0)
     }
@@ -82,7 +82,7 @@ struct VehicleFactsTests {
     func diagnostics() throws {
         let facts = try Self.heard([
             (0, #"{"bus":1,"id":2016,"mode":1,"pid":12,"success":true,"value":772}"#),
-            // Another firmware's key, and pieces between pieces of another answer.
+            // Another firmware's key, and pieces between the pieces of another answer.
             (
                 1,
                 #"{"bus":1,"message_id":2016,"mode":9,"pid":2,"payload":"0x4902","frame":0,"#
@@ -149,7 +149,7 @@ struct VehicleTrafficTests {
         #expect(traffic.facts.allSignals.count == 1)
         await traffic.take([item(.linkOpened(address: "openxc+tcp:h:1"))])
         #expect(traffic.facts.allSignals.isEmpty)
-        // What passed is still to be read.
+        // The messages so far can still be read.
         #expect(traffic.latest == 4)
     }
 
@@ -177,7 +177,7 @@ struct VehicleTrafficTests {
         let long = [0x7B, 0x08] + [UInt8](repeating: 0, count: 122)
         #expect(VehicleText.wire(long)?.hasPrefix("0x7b08") == true)
         #expect(VehicleText.wire([]) == nil)
-        // What no text holds is not repaired: it is shown as it came.
+        // Bytes that are not valid text are not repaired: they are shown as they came.
         let latin = Array(#"{"name":"t"#.utf8) + [0xE4] + Array(#"r","value":1}"#.utf8)
         #expect(VehicleText.wire(latin)?.hasPrefix("0x7b226e616d65223a2274e472") == true)
     }

@@ -1,5 +1,5 @@
-// One RPC of an app, or of a head unit, may not end relayd, whatever stands in it; nor the tool
-// that shows it.
+// No RPC of an app or of a head unit may end relayd, whatever it contains, nor the tool that shows
+// it.
 
 import NIOCore
 import RelayTesting
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Extreme values through the built programs", .serialized)
 struct ExtremeValueTests {
-    /// Whose answer of relayctl is text about what peers said.
+    /// The commands of relayctl that print what peers said.
     private static let commands = [
         ["tail", "--once", "-n", "1000"], ["tail", "--once", "-n", "1000", "-v"],
         ["tail", "--once", "-n", "1000", "--json"], ["show", "20"], ["status"],
@@ -42,13 +42,13 @@ struct ExtremeValueTests {
                             correlation: Int32(message),
                             json: ExtremeValues.flat(function, value.json))
                     }
-                    // All of one value at a time: each wait for a peer is a wait for the processor.
+                    // All frames of one value at once: each wait for a peer is a wait for the processor.
                     for frame in frames { try await app.send(frame) }
                     for frame in frames { #expect(try await headUnit.next() == frame) }
                     for frame in frames { try await headUnit.send(frame) }
                     for frame in frames { #expect(try await app.next() == frame) }
                 }
-                // Decoding comes behind, as far as the machine lets it.
+                // Decoding lags behind, as far as the machine allows.
                 try await relayd.untilSeen(messages: 2 * Int(message - 10))
                 for command in Self.commands {
                     let answer = try await Program.relayctl.run(

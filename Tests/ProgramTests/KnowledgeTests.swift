@@ -9,8 +9,8 @@ import Testing
 
 @Suite("relayctl app and permissions against the built relayd", .serialized)
 struct KnowledgeTests {
-    /// An app that has registered, been shown, and set up something of everything; its last request
-    /// waits for its answer.
+    /// Makes an app register, be shown, and set up something of everything; its last request waits for
+    /// its answer.
     private func live(_ app: FramePeer, _ headUnit: FramePeer) async throws {
         try await headUnit.start(1, for: app)
         try await headUnit.exchange(
@@ -92,7 +92,7 @@ struct KnowledgeTests {
                 let headUnit = try await accessory.nextLink()
                 let app = try await relayd.connectApp()
                 try await live(app, headUnit)
-                // What observers know comes a moment after what was forwarded.
+                // Observers know it a moment after it was forwarded.
                 try await relayd.process.output.first(containing: "Alert #99")
 
                 let text = try await relayd.relayctl("app", "Music")
@@ -137,7 +137,7 @@ struct KnowledgeTests {
 }
 
 extension HeadUnit {
-    /// A notification, which the app gets byte for byte.
+    /// Sends a notification, which the app gets byte for byte.
     fileprivate func tell(_ app: FramePeer, _ function: FunctionID, _ json: String) async throws {
         let frame = Frame.rpc(session: 1, .notification, function, correlation: 0, json: json)
         try await send(frame)

@@ -1,4 +1,4 @@
-// The built relayd takes video, sound and files out of the traffic while it passes.
+// The built relayd copies video, sound and files out of passing traffic.
 
 import ControlAPI
 import Foundation
@@ -84,7 +84,7 @@ struct MediaTapTests {
     private static func files(_ folder: TemporaryDirectory) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
-            // Without the time in front.
+            // Without the time at the front.
             let short = name.replacing(#/^\d{8}-\d{9}-/#, with: "")
             files[short] = Array(
                 try Data(contentsOf: URL(fileURLWithPath: folder.file(name))))
@@ -165,17 +165,17 @@ struct MediaTapTests {
                     let beginning = Self.sets + Self.key + Self.inter
                     #expect(
                         Array(buffer: try await early.next(bytes: beginning.count)) == beginning)
-                    // Has missed the first: begins with the last key picture, with the sets that it lacks.
+                    // It missed the first pictures: begins with the last key picture, with the sets that it lacks.
                     try await Self.stream(Self.inter, headUnit, app)
                     #expect(Array(buffer: try await early.next(bytes: Self.key.count)) == Self.key)
                     let late = try await FramePeer.connect(port: port)
                     let entry = Self.sets + Self.key
                     #expect(Array(buffer: try await late.next(bytes: entry.count)) == entry)
                     try await relayd.until("two players are counted") { $0.media?.players == 2 }
-                    // One that goes is no reason for the other to lose anything.
+                    // When one player leaves, the other loses nothing.
                     await late.close()
                     try await relayd.until("one player is counted") { $0.media?.players == 1 }
-                    // What was held back comes when the app has left.
+                    // Held-back pictures come when the app has left.
                     await app.close()
                     let rest = Self.inter + Self.inter
                     #expect(Array(buffer: try await early.next(bytes: rest.count)) == rest)

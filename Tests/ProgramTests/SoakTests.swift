@@ -1,4 +1,4 @@
-// The built relayd between apps that come and die at random and a head unit that is unplugged: the
+// The built relayd between apps that come and die at random and a head unit that is unplugged: a
 // short form of Scripts/bench soak.
 
 import ControlAPI
@@ -83,7 +83,8 @@ struct SoakTests {
         await soak.close()
     }
 
-    /// One of each that leaves whole frames in whole sessions. The first that takes a message decides.
+    /// One rule of each action that leaves whole frames in whole sessions. The first rule that takes a message
+    /// decides.
     private static let storm = [
         ["drop", "probability", "10%"], ["answer", "REJECTED", "no", "probability", "10%"],
         ["duplicate", "probability", "10%"], ["reorder", "probability", "10%"],
@@ -91,10 +92,10 @@ struct SoakTests {
         ["hold", "100ms", "probability", "5%"], ["rate", "500KB/s", "probability", "20%"],
     ]
 
-    /// Once all apps have left: the fewest that are seen, or the first count not above `expected`.
+    /// Counts descriptors once all apps have left: the fewest seen, or the first count not above `expected`.
     private func descriptors(of relayd: Relayd, expected: Int = 0) async throws -> Int {
         try await relayd.until("no app is left") { $0.apps.isEmpty }
-        // The status is asked over connections, which a busy relayd closes a little later.
+        // Status requests use connections, which a busy relayd closes a little later.
         var fewest = Int.max
         for _ in 0..<100 where fewest > expected {
             _ = try await relayd.status()

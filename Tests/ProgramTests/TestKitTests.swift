@@ -1,4 +1,4 @@
-// The tests' own kit, where others rely on it without seeing it.
+// The tests' own kit, where other tests rely on it without checking it.
 
 import Foundation
 import RelayTesting
@@ -11,7 +11,7 @@ struct TestKitTests {
     func ownThread() async {
         let isOver = Flag()
         let waited = await withTaskGroup(of: Bool.self) { group in
-            // More than there are threads for all tests together.
+            // More tasks than there are threads for all tests together.
             for _ in 0...ProcessInfo.processInfo.activeProcessorCount {
                 group.addTask {
                     await onOwnThread {

@@ -96,7 +96,7 @@ struct WiresharkLiveTests {
             let expected = (1...50 as ClosedRange<UInt32>).flatMap {
                 [FramePeer.request($0, 1), FramePeer.response($0, 1)]
             }
-            // In front of them is how the session that was there already began.
+            // Before them comes the start of the session that was there already.
             let earlier = 2
             let found = try await DirectoryWatch.until(relayd.directory.path) {
                 let seen = try Self.frames(file)
@@ -107,7 +107,7 @@ struct WiresharkLiveTests {
                 seen.prefix(earlier).map(\.info) == [1, 2], "StartService and its ACK")
             #expect(Array(seen.dropFirst(earlier)) == expected)
 
-            // The user stops the capture: the next bytes find nobody who reads.
+            // The user stops the capture: nobody reads the next bytes.
             wireshark.signal(SIGKILL)
             _ = try await wireshark.ended()
             var number: UInt32 = 100
@@ -121,7 +121,7 @@ struct WiresharkLiveTests {
         }
     }
 
-    /// A capture that has begun: its first bytes are in the file.
+    /// Starts a capture and returns once its first bytes are in the file.
     private static func capture(_ relayd: Relayd, _ home: Home) async throws -> (
         wireshark: ChildProcess, script: ChildProcess, file: String
     ) {
@@ -147,7 +147,7 @@ struct WiresharkLiveTests {
         try #require(size != nil, "nothing came")
     }
 
-    /// Where there is one.
+    /// Checks the file with tshark, where it is installed.
     private static func checkByTshark(_ file: String, _ home: Home) async throws {
         guard access("/usr/bin/tshark", X_OK) == 0 else { return }
         let done = try await ChildProcess.run(

@@ -14,13 +14,13 @@ final class EmbeddedHub {
     let loop = EmbeddedEventLoop()
     let switchboard: Switchboard
     let link: EmbeddedChannel
-    /// What the observers would read.
+    /// The queue that the observers would read.
     let tapQueue = TapQueue(maximumBytes: 1 << 20)
     /// What the hub logs.
     let log = LoggedLines()
-    /// Reads the link was allowed to make.
+    /// Counts the reads that the link was allowed to make.
     let linkReads = ReadCounter()
-    /// What the link's kernel says that it still holds.
+    /// The bytes that the link's kernel says it still holds.
     let kernel = KernelBytes()
 
     init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
@@ -38,7 +38,7 @@ final class EmbeddedHub {
         try connect(link)
     }
 
-    /// The head unit is back.
+    /// Opens another link: the head unit is back.
     func nextLink() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(
             handlers: [FrameCutter(), LinkConnection(hub: switchboard)], loop: loop)
@@ -49,7 +49,7 @@ final class EmbeddedHub {
     /// What the hub noticed since the last call.
     func notices() -> [RelayNotice] { noticed().map(\.0) }
 
-    /// The same with the app it is about; nil for the head unit.
+    /// The same, each with the app it is about; nil for the head unit.
     func noticed() -> [(RelayNotice, AppID?)] {
         switchboard.tap.emit()
         return tapQueue.takeAll().compactMap {
@@ -57,13 +57,13 @@ final class EmbeddedHub {
         }
     }
 
-    /// The link's socket takes nothing, or takes everything again.
+    /// Makes the link's socket take nothing, or everything again.
     func setBusy(_ isBusy: Bool) {
         link.isWritable = !isBusy
         if !isBusy { link.pipeline.fireChannelWritabilityChanged() }
     }
 
-    /// Frames the head unit has got since the last look.
+    /// The frames that the head unit has got since the last call.
     func heard() throws -> [Frame] {
         var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
         loop.run()
@@ -98,16 +98,16 @@ final class EmbeddedHub {
 final class KernelBytes: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 
-    /// As the test says.
+    /// The bytes that the test sets.
     var count = 0
-    /// Whether what is flushed counts as well, as with a real kernel, until the test has set `flushed` to 0.
+    /// Whether flushed bytes count as well, as with a real kernel, until the test has set `flushed` to 0.
     var countsFlushed = false
     var flushed = 0
     private var written = 0
     /// How often the hub has asked.
     private(set) var looks = 0
 
-    /// The answer.
+    /// Answers the hub.
     func look() -> Int {
         looks += 1
         return count + flushed

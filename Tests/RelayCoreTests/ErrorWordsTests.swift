@@ -1,4 +1,4 @@
-// What a connection's failure is called.
+// The words for a connection's failure.
 
 import Glibc
 import NIOCore

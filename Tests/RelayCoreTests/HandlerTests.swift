@@ -252,13 +252,13 @@ struct HandlerTests {
         bytes.writeImmutableBuffer(Frame.startService().wire)
         try app.writeInbound(bytes)
         #expect(!app.isActive)
-        // Only the goodbye is on the link, no StartService for nobody.
+        // Only the goodbye is on the link, and no StartService for an app that has left.
         #expect(try bench.link.hears()?.controlType == .endService)
         #expect(try bench.link.hears() == nil)
     }
 }
 
-/// The peer has gone, as the next write finds out.
+/// A channel whose peer has gone, as the next write finds out.
 private final class BreaksWhenFlushed: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 

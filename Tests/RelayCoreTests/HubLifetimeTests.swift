@@ -1,4 +1,4 @@
-// How long the hub lives: whoever holds it lets go while a link is open and an app still speaks.
+// How long the hub lives: its owner lets go while a link is open and an app still speaks.
 
 import NIOCore
 import NIOEmbedded

@@ -1,4 +1,4 @@
-// The hub and those who follow its tap, side by side: which sessions run is decided in one place.
+// The hub and the followers of its tap, side by side: which sessions run is decided in one place.
 
 import NIOCore
 import NIOEmbedded
@@ -72,7 +72,7 @@ struct SessionTruthTests: GoodbyeWords {
         bench.hub.loop.advanceTime(by: .seconds(12))
         #expect(bench.sessions() == [[]])
         _ = try bench.hub.heard()
-        // The number is granted again; then the answer comes, which may be to either.
+        // The number is granted again; then the answer comes, which may belong to either session.
         _ = try bench.hub.app(session: 1)
         #expect(bench.sessions() == [[], [1]])
         try bench.hub.link.says(.control(.endServiceACK, session: 1))
@@ -186,7 +186,7 @@ struct SessionTruthTests: GoodbyeWords {
     }
 }
 
-/// A hub, and what its observers make of what it shows.
+/// A hub, and what its observers conclude from its tap.
 private final class Bench {
     let hub: EmbeddedHub
     private var decoder = TrafficDecoder()
@@ -198,14 +198,14 @@ private final class Bench {
         hub = try EmbeddedHub()
     }
 
-    /// Nothing more is seen until somebody looks.
+    /// Fills the queue, so that nothing more is seen until it is read.
     func fillQueue() {
         while hub.tapQueue.missedBatches == 0 {
             hub.switchboard.reporter.notice(.paced(framesPerSecond: 1), nil, at: .now())
         }
     }
 
-    /// Sessions of each connected app, as all agree; the router's where they do not.
+    /// Sessions of each connected app, on which all must agree; the router's where they do not.
     func sessions(_ location: SourceLocation = #_sourceLocation) -> [[UInt8]] {
         follow()
         let apps = hub.switchboard.snapshot(missedBatches: 0).apps
@@ -218,7 +218,7 @@ private final class Bench {
         return known
     }
 
-    /// What was advised so far.
+    /// The advice given so far.
     func advice() -> [AdviceCode] {
         follow()
         return advised

@@ -16,10 +16,10 @@ package struct APIDocument: Sendable {
         package let title: String
         package fileprivate(set) var answers: String?
         package fileprivate(set) var example: String?
-        /// Of a route; nil where that follows from its method.
+        /// The access of a route; nil where it follows from the method.
         package fileprivate(set) var access: String?
         package fileprivate(set) var fields: [Field] = []
-        /// Of a list of words.
+        /// The words of a list.
         package fileprivate(set) var words: [String] = []
         /// Keys of the query.
         package fileprivate(set) var query: [String] = []
@@ -68,7 +68,7 @@ package struct APIDocument: Sendable {
 
     /// What differs between `json` and the table of `type`.
     ///
-    /// - Parameter seen: gets the tables that were made use of.
+    /// - Parameter seen: receives the tables that were used.
     package func differences(
         _ json: Any, _ type: String, at path: String = "", seen: inout Set<String>
     ) -> [String] {
@@ -110,14 +110,14 @@ package struct APIDocument: Sendable {
             let json = try JSONSerialization.jsonObject(with: Data(line.utf8))
             let members = json as? [String: Any]
             let note = members?["kind"] as? String == "advice" ? "AdviceNote" : "StreamNote"
-            // What is not numbered has no notes in between.
+            // A type without numbers has no notes between its lines.
             let isNote =
                 members?["n"] == nil && self[type]?.fields.contains { $0.name == "n" } == true
             return differences(json, isNote ? note : type, seen: &seen)
         }
     }
 
-    /// Nil when it is a type with a table.
+    /// Nil when `type` has a table.
     private static func isOfBasicType(_ json: Any, _ type: String) -> Bool? {
         switch type {
         case "text": json is String

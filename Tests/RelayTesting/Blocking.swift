@@ -1,11 +1,11 @@
-// Lets a test block without holding up anybody else.
+// Lets a test block without holding up other tests.
 
 import Foundation
 
-/// Does what blocks on a thread of its own, and waits for it without holding one of the tests'.
+/// Runs blocking work on a thread of its own, and awaits it without holding one of the tests' threads.
 ///
-/// Not in NIO's pool: it has a thread per processor, and two tests that wait for their servers there
-/// would keep a third from asking its own.
+/// Not in NIO's pool: it has a thread per processor, and that many tests waiting for their servers there
+/// would keep the next one from asking its own.
 package func blocking<Answer: Sendable>(
     _ work: @escaping @Sendable () throws -> Answer
 ) async throws -> Answer {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The working tree that the tests are from, wherever in it they stand.
+/// The working tree that contains the tests.
 package enum Checkout {
     package static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

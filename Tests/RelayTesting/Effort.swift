@@ -1,10 +1,10 @@
-// How much of what a test can try it tries.
+// How much of its possible work a test does.
 
 import Foundation
 
-/// Tests run together on two processors, and some wait for a peer with a clock running: one that
-/// computes for a minute makes others fail. So each tries a part that shows every kind of mistake,
-/// and all of it with RELAY_TESTS=full in the environment.
+/// Tests share two processors, and some wait for a peer against a clock: a test that computes for a
+/// minute makes others fail. So each tries a part that shows every kind of mistake, and everything
+/// with RELAY_TESTS=full in the environment.
 package enum Effort {
     package static let isFull = ProcessInfo.processInfo.environment["RELAY_TESTS"] == "full"
 

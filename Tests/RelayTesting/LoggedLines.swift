@@ -1,9 +1,9 @@
-// What is logged, kept for a test to look at.
+// Keeps log lines for a test to look at.
 
 package import Logging
 import Synchronization
 
-/// A log handler that keeps what it is told.
+/// A log handler that keeps every line.
 package final class LoggedLines: LogHandler {
     /// One call of a logger.
     package struct Line: Sendable {
@@ -16,7 +16,7 @@ package final class LoggedLines: LogHandler {
 
     package init() {}
 
-    /// All so far, the oldest first.
+    /// All lines so far, the oldest first.
     package var records: [Line] { kept.withLock { $0 } }
 
     package var logLevel: Logger.Level {

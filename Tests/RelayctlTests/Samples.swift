@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import relayctl
 
-/// Snapshots, and an output that records, for the relayctl tests.
+/// Snapshots and a recording output for the relayctl tests.
 enum Samples {
     static let start = Timestamp(millisecondsSince1970: 1_795_257_067_042)
     static let now = Timestamp(millisecondsSince1970: 1_795_257_067_042 + 130_000)
@@ -55,7 +55,7 @@ enum Samples {
     }
 }
 
-/// Keeps what a command writes.
+/// Records a command's output.
 final class Recorder: Sendable {
     private let texts = Mutex<[(Output.Stream, String)]>([])
 

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryLinks
 @testable import relayd
 
-// How the link stands, across a change of accessory.
+// The state of the link, across a change of accessory.
 
 @Suite struct AccessoryMonitorTests {
     @Test("what was lost on the way to an earlier head unit is not told of the next one")
@@ -19,10 +19,10 @@ import Testing
         #expect(monitor.address == "usb:2:2")
         #expect(monitor.details.lostBytesIn == 0 && monitor.details.lostBytesOut == 0)
         #expect(monitor.details.lostAt == nil)
-        // The old link may end only now.
+        // The old link may end later than this.
         old.ended(lostIn: 5, lostOut: 6)
         #expect(monitor.details.lostBytesIn == 0)
-        // A transport that cannot know says nothing.
+        // A transport without details reports none.
         monitor.moved(toKind: "tcp", address: "tcp:head-unit:12345", details: nil)
         #expect(monitor.kind == "tcp" && monitor.details.lostBytesIn == nil)
     }

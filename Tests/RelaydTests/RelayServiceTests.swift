@@ -1,4 +1,4 @@
-// What decodes has a thread of its own: neither the link nor a status waits for it.
+// Decoding has a thread of its own: neither the link nor a status waits for it.
 
 import AccessoryLinks
 import Dispatch
@@ -22,7 +22,7 @@ struct RelayServiceTests {
         let (relay, group) = try await service(terminal, observer)
         async let running: Void = group.run()
 
-        // The first link is what it decodes until the end of this test.
+        // It decodes the first link until the end of this test.
         try await until(relay) { $0.link.openedCount == 1 }
         await observer.hasBegun()
         terminal.unplug()
@@ -87,7 +87,7 @@ struct RelayServiceTests {
     }
 }
 
-/// Needs its thread for its first batch until it is told that it has finished.
+/// Occupies its thread with its first batch until it is told to finish.
 private final class BusyObserver: FrameObserver {
     let finish = DispatchSemaphore(value: 0)
     private let begun: AsyncStream<Void>

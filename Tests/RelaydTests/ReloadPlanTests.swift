@@ -5,7 +5,7 @@ import Testing
 
 @testable import relayd
 
-// What a changed configuration means for a relayd that runs.
+// The effects of a changed configuration on a running relayd.
 
 @Suite("ReloadPlan")
 struct ReloadPlanTests {

@@ -1,4 +1,4 @@
-// The hub over a real pty that is read slowly: what is important does not wait behind a flood.
+// The hub over a real pty that is read slowly: important frames do not wait behind a flood.
 
 import AccessoryLinks
 import Logging
@@ -52,11 +52,11 @@ struct SlowSerialLinkTests {
             let frame = try await headUnit.next()
             if frame.sessionID == 1 { before += 1 } else { answered.insert(frame.sessionID) }
         }
-        // The one the pty was in the middle of; a plain queue has five before them.
+        // The frame that the pty was in the middle of; in a plain queue five come before them.
         #expect(before <= 1)
         for _ in before..<32 { #expect(try await headUnit.next().sessionID == 1) }
         try await flood.value
-        // What the pty takes in a moment is no pace yet: the flood goes on until there is one.
+        // The pty's pace cannot be learnt from a moment: the flood goes on until it is known.
         let deadline = NIODeadline.now() + FramePeer.patience
         while try await relay.snapshot().link.drainRate ?? 0 == 0, NIODeadline.now() < deadline {
             let more = Task {
@@ -91,7 +91,7 @@ struct SlowSerialLinkTests {
 private struct HeadUnit {
     let terminal: PseudoTerminal
 
-    /// An app that has been granted a session.
+    /// Connects an app and grants it a session.
     func open(session: UInt8, port: Int) async throws -> FramePeer {
         let app = try await FramePeer.connect(port: port)
         try await app.send(.startService())

@@ -1,5 +1,5 @@
-// The screen that somebody sees who starts relayd on a terminal, for links and addresses of all sorts.
-// As the built relayd shows it: `StartScreenTests` of ProgramTests.
+// The screen shown to a user who starts relayd on a terminal, for links and addresses of all sorts.
+// `StartScreenTests` of ProgramTests cover the screen of the built relayd.
 
 import ControlAPI
 import Testing

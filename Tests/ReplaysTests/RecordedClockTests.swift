@@ -1,4 +1,4 @@
-// Times of a recording whose clock was set, or that began late.
+// Times of a recording whose clock was set, or that started late.
 
 import NIOCore
 import RelayCore
@@ -15,7 +15,7 @@ struct RecordedClockTests {
         WallTime(nanoseconds: 1_795_257_067_000_000_000 + Int64(seconds * 1e9))
     }
 
-    /// What a clock that is not set tells instead, in seconds.
+    /// The times that a clock which is never set shows instead, in seconds.
     private static func steady(_ seconds: [Double]) -> [Double] {
         var clock = RecordedClock()
         return seconds.map {

@@ -1,4 +1,4 @@
-// The head unit of a recording answers whole apps: the sample app, and the recorded ones.
+// The head unit of a recording in conversations with whole apps: the sample app, and the recorded ones.
 
 import NIOCore
 import RelayCore
@@ -25,7 +25,7 @@ struct RecordedConversationTests {
         #expect(unit.divergences.isEmpty, "\(unit.divergences)")
         #expect(unit.unit.sessionIDs.isEmpty)
         #expect(unit.unit.held.steps == 0 && unit.unit.held.bytes == 0)
-        // And the recording of the replay once more.
+        // The same again with the recording of the replay.
         var again = ReplayingHeadUnit(try steps(replayed.recorder.items))
         #expect(try Conversation.run(&again).lines == recorded.lines)
     }
@@ -43,7 +43,7 @@ struct RecordedConversationTests {
 
     // MARK: Recordings of real apps
 
-    /// What the recorded apps said gets the answers of then, whole sessions long.
+    /// The recorded apps' messages receive the recorded answers, for whole sessions.
     @Test(
         "a recorded app gets the recorded answers",
         arguments: ["js-full-1", "js-killed-1", "js-core-stops-1", "java-zero-message-id-1"])
@@ -70,7 +70,7 @@ struct RecordedConversationTests {
         "the sample app talks to the head unit of a recorded app, and goes on where that one stopped",
         arguments: [
             ("js-full-1", nil), ("js-killed-1", nil), ("java-zero-message-id-1", nil),
-            // It was switched off.
+            // The head unit was switched off.
             ("js-core-stops-1", "the head unit ended the session"),
         ] as [(String, String?)])
     func sampleApp(name: String, reason: String?) throws {

@@ -1,4 +1,4 @@
-// The head unit of a recording, in manual time.
+// The head unit of a recording, on manual time.
 
 import NIOCore
 import RelayCore
@@ -12,7 +12,7 @@ import Testing
 struct RecordedHeadUnitTests {
     // MARK: A recording made by hand
 
-    /// An app registers; 2 s later it is on the screen; it shows something, which takes half a second.
+    /// An app registers; 2 s later it is on the screen; it sends a Show, which takes half a second.
     private static func items(
         session: UInt8 = 3, name: String = "Map", app: UInt64 = 1, after: TimeAmount = .zero,
         _ recorder: inout Recorder
@@ -179,13 +179,13 @@ struct RecordedHeadUnitTests {
                 "Map: Alert is not in the recording; it was answered with UNSUPPORTED_REQUEST",
                 "Map: no further Show is in the recording; it was answered with GENERIC_ERROR",
             ])
-        // An app may leave when it likes.
+        // An app may leave at any time.
         let goodbye = app.say(.endService(version: 5, sessionID: 1, hashID: 77))
         #expect(goodbye.map(\.controlType) == [.endServiceACK])
         #expect(app.unit.divergences.count == 2 && app.unit.unit.sessionIDs.isEmpty)
     }
 
-    /// The user puts the app on the screen after it has asked for the list of files.
+    /// A recording in which the user puts the app on the screen after it has asked for the list of files.
     private static func activatedLate() throws -> Speaker {
         var recorder = Recorder()
         recorder.connected(1)
@@ -222,13 +222,13 @@ struct RecordedHeadUnitTests {
         #expect(app.wait(.milliseconds(1999)).isEmpty)
         let status = try #require(app.wait(.milliseconds(1)).first?.rpc)
         #expect(status.parameters.string("hmiLevel") == "FULL")
-        // Once only, also when it asks in the end.
+        // Only once, even if the app asks in the end.
         let answers = app.ask(.listFiles, correlation: 2).compactMap(\.rpc)
         #expect(answers.map(\.functionID) == [.listFiles])
         #expect(app.wait(.seconds(60)).isEmpty && app.unit.nextTime == nil)
         #expect(app.unit.divergences.isEmpty)
 
-        // One that asks as the recorded one did is put there when that one was.
+        // An app that asks as the recorded one did is put on the screen at the same point.
         var same = try Self.activatedLate()
         _ = same.start()
         _ = same.ask(.registerAppInterface, Self.registration("Map"), correlation: 1)
@@ -287,7 +287,7 @@ struct RecordedHeadUnitTests {
         #expect(
             app.ask(.show, Self.show("Radio"), correlation: 2).first?.rpc?.parameters
                 .string("info") == "Radio")
-        // The other part is free again.
+        // The other recorded app can be played again.
         _ = app.start()
         _ = app.ask(.registerAppInterface, Self.registration("Map"), correlation: 1, session: 2)
         #expect(

@@ -88,7 +88,8 @@ struct BSONDocumentTests {
 
     @Test("a value whose length counts itself has at least that length")
     func countedLengths() {
-        // Of 0 bytes its length would be read as the next element: the end, or a key nobody sent.
+        // With a length of 0, its length field would be read as the next element: the end, or a key that was
+        // not sent.
         for (length, code) in [(0, "00000000"), (3, "03000000"), (13, "0D000000")] {
             var body = bytes(hex: "0F 7800 \(code) 01000000 00 05000000 00 00")
             let available = body.readableBytes - 3

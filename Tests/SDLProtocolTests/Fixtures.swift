@@ -1,4 +1,4 @@
-// Where recorded bytes live, for the tests of this target.
+// The location of recorded bytes, for the tests of this target.
 
 import Foundation
 import NIOCore
@@ -37,7 +37,7 @@ enum Fixtures {
     }
 }
 
-/// Bytes from hex digits; white space is for the reader.
+/// Bytes from hex digits; white space is for readability.
 func bytes(hex: String) -> ByteBuffer {
     var digits = hex.filter(\.isHexDigit)[...]
     var buffer = ByteBuffer()

@@ -1,4 +1,4 @@
-// A conversation as the tap would see it, for the tests of this module: who says what, and when.
+// A conversation as the tap would see it, for the tests of this module: who sends what, and when.
 
 import NIOCore
 import RelayCore
@@ -6,7 +6,7 @@ import RelayTesting
 import SDLProtocol
 import SDLTraffic
 
-/// Feeds a `TrafficDecoder` frame by frame and collects what it makes of them.
+/// Feeds a `TrafficDecoder` frame by frame and collects the resulting entries.
 struct Dialogue {
     private var decoder: TrafficDecoder
     private(set) var entries: [TrafficEntry] = []
@@ -16,7 +16,7 @@ struct Dialogue {
     var session: UInt8 = 1
     private var messageID: UInt32 = 0
 
-    /// - Parameter validator: Nil, because most dialogues say only what their test is about.
+    /// - Parameter validator: nil by default, because most dialogues contain only what their test is about.
     init(
         limits: MessageAssembler.Limits = MessageAssembler.Limits(), validator: RPCValidator? = nil
     ) {
@@ -32,13 +32,13 @@ struct Dialogue {
         decoder.receive(item, into: &entries)
     }
 
-    /// Nobody says anything for so many milliseconds.
+    /// Lets this many milliseconds pass without a message.
     mutating func silence(_ milliseconds: Int64) {
         self.milliseconds += milliseconds
         decoder.advance(to: time, into: &entries)
     }
 
-    /// Milliseconds from now until somebody has to look again.
+    /// Milliseconds from now until the decoder has to be advanced again.
     var due: Int64? {
         decoder.nextDeadline.map { ($0.nanoseconds - time.nanoseconds) / 1_000_000 }
     }
@@ -62,7 +62,7 @@ struct Dialogue {
                 correlationID: correlationID, json: json, bulk: bulk), fate: fate)
     }
 
-    /// An RPC of the app as a first frame and consecutive frames of so many bytes.
+    /// An RPC of the app as a first frame and consecutive frames of this many bytes.
     mutating func inFrames(
         of frameBytes: Int, _ type: RPCType, _ function: FunctionID, _ json: String = "{}",
         bulk: ByteBuffer = ByteBuffer()
@@ -113,7 +113,7 @@ struct Dialogue {
             Frame(
                 version: version, type: .control, service: service, info: type.rawValue,
                 sessionID: session ?? self.session, payload: payload), fate: fate)
-        // The hub says so behind the answer to EndService.
+        // The hub reports this after the answer to EndService.
         guard type == .endServiceACK, let app else { return }
         let number = session ?? self.session
         if service == .rpc {
@@ -123,7 +123,7 @@ struct Dialogue {
         }
     }
 
-    /// App connected, session granted.
+    /// Connects the app and grants a session.
     mutating func opens() {
         receive(.linkOpened(number: 1, address: "sim:", time: time))
         if let app { receive(.appConnected(app, peer: "127.0.0.1:5000", time: time)) }

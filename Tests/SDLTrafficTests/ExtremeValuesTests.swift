@@ -1,5 +1,5 @@
-// No value that a peer can write may end the program that shows it: everything that reads or
-// prints traffic, fed with the worst of everything.
+// No value that a peer can send may crash the program that shows it: everything that reads or prints traffic,
+// fed with extreme values of every kind.
 
 import Foundation
 import NIOCore
@@ -10,7 +10,7 @@ import SDLTraffic
 import Testing
 
 @Suite struct ExtremeValuesTests {
-    /// Everything in relayd that looks at entries.
+    /// Everything in relayd that observes entries.
     private struct Observers {
         let facts = SessionFacts()
         let advisor: TrafficAdvisor
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Functions whose parameters are read, not only shown: with them every value is tried.
+    /// Functions whose parameters are evaluated, not only shown: every value is tried with them.
     private static let observed: Set<FunctionID> = [
         .registerAppInterface, .putFile, .onHMIStatus, .onPermissionsChange, .show,
     ]
@@ -168,7 +168,7 @@ import Testing
         try observers.show(talk.entries)
     }
 
-    /// What may become of a frame, besides being forwarded.
+    /// The possible fates of a frame, besides being forwarded.
     private static let fates: [FrameFate] =
         [.amended, .replaced, .byRelay]
         + [UInt8.min, .max].flatMap { session -> [DropReason] in
@@ -180,7 +180,7 @@ import Testing
             ]
         }.map(FrameFate.dropped)
 
-    /// Messages that relayd ended for every reason, with one number in every place.
+    /// Messages that relayd ended for every reason, with the same number everywhere.
     private static func endedMessages(_ number: UInt32) -> [EndedMessage] {
         let causes: [EndedMessage.Cause] = [
             .left, .ended, .restarted, .dropped, .encrypted, .paused, .expiring, .exceeding,

@@ -21,7 +21,7 @@ import Testing
         return talk.entries
     }
 
-    /// What passes, as words.
+    /// The entries that pass, in words.
     private func shown(_ filter: TrafficFilter) -> [String] {
         entries.filter(filter.accepts).map { entry in
             switch entry.content {
@@ -42,7 +42,7 @@ import Testing
         "an app is chosen by name, app ID or connection",
         arguments: ["Maps", "maps", "M-2", "#2", "2"])
     func byApp(app: String) throws {
-        // What happens before an app registers can only be found by its connection.
+        // Entries from before an app's registration can only be found by its connection.
         #expect(
             shown(try TrafficFilter(apps: [app])) == [
                 "event", "request RegisterAppInterface", "Heartbeat", "event",
@@ -102,7 +102,7 @@ import Testing
         #expect(
             strictly(try TrafficFilter(functions: ["show"])) == ["request Show", "response Show"])
         #expect(strictly(try TrafficFilter(services: [.bulk])) == ["request PutFile"])
-        // That an app came or went is about the app; that the link is closed is not.
+        // An app's arrival or departure concerns the app; the link's end does not.
         #expect(
             strictly(try TrafficFilter(apps: ["Maps"])) == [
                 "request RegisterAppInterface", "Heartbeat",

@@ -1,4 +1,4 @@
-// The YAML on the page about scenarios: what is a scenario is read as one, the rest is YAML at least.
+// The YAML on the page about scenarios: scenarios are read as such, the rest has to be YAML at least.
 
 import RelayTesting
 import Testing

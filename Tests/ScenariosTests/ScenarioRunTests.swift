@@ -32,7 +32,7 @@ import Testing
                         ScenarioTarget(role: "radio", connection: 1, pattern: "*"),
                         words: "press \(button)", parameters: nil))
             talk.answer(press, .said(rpc: "OnButtonPress"))
-            // What came before the press is no answer to it.
+            // A message before the press is not an answer to it.
             try talk.app("Alert", #"{"alertText1":"\#(button) too early"}"#)
             try talk.unit(
                 "OnButtonPress", kind: "notification", more: #","fate":"by_relay""#)
@@ -109,7 +109,7 @@ import Testing
         try quiet.app("Alert")
         quiet.passes(.seconds(2))
         #expect(quiet.run.outcome == .passed)
-        // What it has looked at is still there for the next step, and what came before it is not its own.
+        // The messages it has looked at are still there for the next step; those from before it do not count.
         var both = try PlayedScenario(
             Self.head
                 + "  - wait: rpc:Show\n  - pause: 1s\n  - never: rpc:Show\n    for: 2s\n  - wait: rpc:Alert\n  - wait: rpc:Slider\n"
@@ -144,7 +144,7 @@ import Testing
             rule.action
                 == .addFault(filter: "rpc:PutFile", action: "answer OUT_OF_MEMORY \"full\" count 1")
         )
-        // The stream may be faster than the answer to the request.
+        // The stream may arrive before the answer to the request.
         try talk.app("Show")
         try talk.app(
             "PutFile", #"{"syncFileName":"icon"}"#, kind: "dropped", more: #","fault_rule":4"#)
@@ -177,7 +177,7 @@ import Testing
         #expect(
             fault.action == .addFault(filter: #"app="Radio" (rpc:PutFile)"#, action: "drop"))
         talk.answer(fault, .faultAdded(1))
-        // Requests are carried out in their order: the app is started behind the answer's rule.
+        // Requests are carried out in order: the app is started after the answer's rule is added.
         let rest = talk.asks()
         try #require(rest.count == 2)
         #expect(
@@ -188,7 +188,7 @@ import Testing
             return
         }
         talk.answer(rest[0], .faultAdded(2))
-        // It asks before it is known to have started.
+        // The app sends its request before it is known to have started.
         try talk.app("Show", kind: "dropped", more: #","fault_rule":2"#)
         talk.answer(rest[1], .started(1))
         try talk.app("Alert")
@@ -206,7 +206,7 @@ import Testing
                   - answer: rpc:Show
                     result: REJECTED
                 """)
-        // Alert at once, although two steps come before it; Show not before its turn.
+        // Alert at once, although two steps come before it; Show only at its turn.
         let alert = try talk.asked()
         #expect(alert.action == .addFault(filter: "rpc:Alert", action: "answer REJECTED count 1"))
         talk.answer(alert, .faultAdded(1))

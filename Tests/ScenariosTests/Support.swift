@@ -5,8 +5,8 @@ import Testing
 
 @testable import Scenarios
 
-/// A scenario as it is followed, with both sides played by the test: messages come, requests are looked at
-/// and answered, time goes.
+/// A running scenario with both sides played by the test: messages arrive, requests are checked and answered,
+/// time passes.
 struct PlayedScenario {
     var run: ScenarioRun
     var now = Duration.zero
@@ -17,10 +17,10 @@ struct PlayedScenario {
         run.begin()
     }
 
-    /// What it asks for now.
+    /// The requests it makes now.
     mutating func asks() -> [ScenarioRequest] { run.takeRequests() }
 
-    /// The one thing that it asks for now.
+    /// The single request it makes now.
     mutating func asked(
         _ location: SourceLocation = #_sourceLocation
     ) throws -> ScenarioRequest {
@@ -33,7 +33,7 @@ struct PlayedScenario {
         run.receive(reply, to: request.id, at: now)
     }
 
-    /// The app has said this.
+    /// Adds a message from the app.
     mutating func app(
         _ function: String, _ parameters: String = "{}", kind: String = "request", app: Int = 1,
         name: String = "Radio", more: String = ""
@@ -44,7 +44,7 @@ struct PlayedScenario {
         )
     }
 
-    /// The head unit has said this.
+    /// Adds a message from the head unit.
     mutating func unit(
         _ function: String, _ parameters: String = "{}", kind: String = "response", app: Int = 1,
         more: String = ""

@@ -1,5 +1,5 @@
-// A link to the simulator on paper: the app says frames, the test reads the answers, time is a
-// number. Used by all tests of this target.
+// A link to the simulator on paper: the app sends frames, the test reads the answers, time is a number. Used by
+// all tests of this target.
 
 import NIOCore
 import RelayTesting
@@ -20,7 +20,7 @@ struct PaperLink {
 
     mutating func says(_ frame: Frame) -> [Frame] { accessory.receive(frame, at: now) }
 
-    /// A frame written as hex, one or more.
+    /// Sends one or more frames written as hex.
     mutating func says(hex: String) throws -> [Frame] {
         try frames(ByteBuffer(bytes: bytes(hex: hex))).flatMap { accessory.receive($0, at: now) }
     }
@@ -30,12 +30,12 @@ struct PaperLink {
         return accessory.advance(to: now)
     }
 
-    /// Asks for a session as an app of protocol 5 does.
+    /// Starts a session as an app of protocol 5 does.
     mutating func opensSession() throws -> SessionGrant {
         SessionGrant(try #require(try says(hex: Hex.startServiceV1WithBSON).first))
     }
 
-    /// Sends a request of v2 or later and returns what came back.
+    /// Sends a request of v2 or later and returns the answer.
     mutating func requests(
         _ function: FunctionID, _ json: String = "{}", session: UInt8 = 1,
         correlationID: Int32 = 7, version: UInt8 = 5, service: ServiceType = .rpc,
@@ -63,7 +63,7 @@ struct PaperLink {
     /// Registers an app and waits until it is on the screen.
     ///
     /// - Parameters:
-    ///   - type: Of AppHMIType.
+    ///   - type: A value of AppHMIType.
     ///   - media: Whether it is a media application.
     /// - Returns: Its session.
     @discardableResult
@@ -85,7 +85,7 @@ struct PaperLink {
         requests(function, json, session: session).first { $0.type == .response }?.result
     }
 
-    /// Stores a small file of that name.
+    /// Stores a small file with that name.
     mutating func stores(_ name: String, session: UInt8 = 1) {
         let answer = requests(
             .putFile, #"{"syncFileName":"\#(name)","fileType":"GRAPHIC_PNG"}"#, session: session,
@@ -106,7 +106,7 @@ struct Answer {
     var result: String? { parameters.string("resultCode") }
     var info: String? { parameters.string("info") }
 
-    /// Of OnHMIStatus: session, level, sound, video, context.
+    /// The parts of OnHMIStatus: session, level, sound, video, context.
     var status: String {
         ["hmiLevel", "audioStreamingState", "videoStreamingState", "systemContext"]
             .compactMap { parameters.string($0) }.reduce("\(session)") { "\($0) \($1)" }
@@ -140,7 +140,7 @@ func frames(_ bytes: ByteBuffer) throws -> [Frame] {
     return frames
 }
 
-/// The RPCs in frames, made whole.
+/// The RPCs in the frames, reassembled.
 func answers(_ frames: [Frame]) -> [Answer] {
     var assembler = MessageAssembler()
     return frames.compactMap { frame in

@@ -5,8 +5,8 @@ import SDLProtocol
 import SimulatedAccessory
 import Testing
 
-/// A recorded session of a real app with sdl_core 8.2.0 (see Fixtures/captures/README.md): what the
-/// app asked, and what the head unit answered.
+/// A recorded session of a real app with sdl_core 8.2.0 (see Fixtures/captures/README.md): the app's requests
+/// and the head unit's answers.
 private struct Recording {
     let said: [Frame]
     let heard: [Frame]
@@ -23,9 +23,9 @@ private struct Recording {
 }
 
 @Suite struct RecordedAppTests {
-    /// Where the simulated head unit answers otherwise than the recorded one, and why.
+    /// Where the simulated head unit's answers differ from the recorded ones, and why.
     private static let differences: [String: String] = [
-        // Unregister and EndService were sent in one go; sdl_core dealt with the session's end first.
+        // Unregister and EndService were sent together; sdl_core handled the session's end first.
         "java-zero-message-id-1 session 2 UnregisterAppInterface #65530":
             "APPLICATION_NOT_REGISTERED, here SUCCESS"
     ]
@@ -48,7 +48,7 @@ private struct Recording {
                     && $0.correlationID == answer.correlationID
             }
             guard let expected = same.first?.result else {
-                // The recording ends with the app's last words.
+                // The recording ends with the app's last message.
                 #expect(name != "js-full-1", "\(place) was not answered")
                 continue
             }
@@ -70,8 +70,8 @@ private struct Recording {
         #expect(link.accessory.sessionIDs.isEmpty)
     }
 
-    /// Says what the app said, with the hash of this head unit's session, and waits after each frame
-    /// as the app did.
+    /// Sends the app's frames with the hash of this head unit's session, and waits after each frame as the app
+    /// did.
     private func play(_ said: [Frame], to link: inout PaperLink) throws -> [Frame] {
         var hashes: [UInt8: UInt32] = [:]
         var heard: [Frame] = []

@@ -5,13 +5,13 @@ import SampleApp
 import SimulatedAccessory
 import Testing
 
-/// Apps and one head unit in memory; time jumps to whatever is due next.
+/// Apps and one head unit in memory; time jumps to the next deadline.
 private struct Bench {
     var accessory: SimulatedAccessory
     var apps: [SampleApp]
     var lines: [[String]]
     var now = NIODeadline.uptimeNanoseconds(1)
-    /// Who owns a session, and who waits for one.
+    /// The apps that own a session, and below those that wait for one.
     private var owners: [UInt8: Int] = [:]
     private var waiting: [Int] = []
 
@@ -94,7 +94,7 @@ private struct Bench {
         var bench = try Bench(apps: [SampleApp(), SampleApp(configuration: other)])
         bench.run()
         #expect(bench.apps.contains { $0.outcome == .finished })
-        // The screen has room for one alert: the later app is told REJECTED.
+        // The screen has room for one alert: the later app gets REJECTED.
         for app in bench.apps {
             if case .failed(let reason) = app.outcome {
                 #expect(reason.hasPrefix("Alert: REJECTED"))

@@ -93,7 +93,7 @@ import Testing
         #expect(grants.map(\.sessionID) == Array(1...255))
         #expect(Set(grants.map(\.hashID)).count == 255)
         let refused = try link.says(hex: Hex.startServiceV1WithBSON)
-        // v1, because the request was: sdl_core gives no reason then either.
+        // v1, because the request was: sdl_core gives no reason in that case either.
         #expect(refused.map(\.wire) == [ByteBuffer(bytes: bytes(hex: "10070300 00000000"))])
         _ = link.says(.endService(version: 5, sessionID: 9, hashID: grants[8].hashID))
         #expect(try link.opensSession().sessionID == 9)

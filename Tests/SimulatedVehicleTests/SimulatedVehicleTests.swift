@@ -4,7 +4,7 @@ import Testing
 
 @testable import SimulatedVehicle
 
-/// A vehicle interface on manual time, asked and heard in JSON.
+/// A vehicle interface on manual time, with questions and answers in JSON.
 private struct Bench {
     var vehicle: SimulatedVehicle
     private(set) var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
@@ -35,7 +35,7 @@ private struct Bench {
         }
     }
 
-    /// What was said since the last call, but for the drive's measurements.
+    /// The messages since the last call, except the drive's measurements.
     mutating func answers() -> [String] {
         defer { heard = [] }
         return heard.filter { !$0.hasPrefix(#"{"name":"#) }
@@ -72,7 +72,7 @@ private struct Bench {
         }
         #expect((118...122).contains(counts["fuel_level"] ?? 0))
         for name in ["latitude", "longitude"] { #expect((59...61).contains(counts[name] ?? 0)) }
-        // Once a second, and besides when they change.
+        // Once a second, and also when they change.
         for name in ["ignition_status", "headlamp_status", "transmission_gear_position"] {
             #expect((59...120).contains(counts[name] ?? 0), "\(name)")
         }
@@ -114,7 +114,7 @@ private struct Bench {
         #expect(bench.ask(#"{"command":"platform"}"#) == response("platform", "C5"))
         #expect(
             bench.ask(#"{"command":"device_id"}"#) == response("device_id", "0012F3000001"))
-        // The vehicle has to be asked, the first time.
+        // The first time, the vehicle has to be asked.
         #expect(bench.ask(#"{"command":"get_vin"}"#) == [])
         bench.pass(.milliseconds(400))
         #expect(bench.answers() == response("get_vin", "1FADP5BU0DL123456"))
@@ -153,7 +153,7 @@ private struct Bench {
                 == [
                     #"{"command_response":"version","message":"8.2.1 (simulated)","status":true}"#
                 ])
-        // What is no JSON stays, and blocks what comes behind it until the queue is full.
+        // Text that is not JSON stays in the queue and blocks what follows until the queue is full.
         #expect(bench.ask("{rubbish") == [])
         #expect(bench.ask(#"{"command":"platform"}"#) == [])
         for _ in 1...20 { _ = bench.ask(#"{"command":"platform"}"#) }
@@ -201,7 +201,7 @@ private struct Bench {
         _ = bench.all()
         bench.pass(.seconds(2))
         #expect(bench.answers() == [])
-        // More often than firmware can.
+        // More often than the firmware allows.
         #expect(
             bench.ask(request("add", #","frequency":11"#)).first?.contains(#""status":false"#)
                 == true)
@@ -222,7 +222,7 @@ private struct Bench {
         bench.pass(.milliseconds(20))
         for _ in 1...20 { #expect(isTaken(bench.ask(request(2016)))) }
 
-        // Nobody has this address.
+        // No module has this address.
         var silent = try Bench()
         for _ in 1...20 { #expect(isTaken(silent.ask(request(0x123)))) }
         silent.pass(.milliseconds(99))

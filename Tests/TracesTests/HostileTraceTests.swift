@@ -1,4 +1,4 @@
-// Files that are no traces, damaged, or made to do harm.
+// Files that are not traces, are damaged, or are made to do harm.
 
 import NIOCore
 import RelayCore

@@ -1,4 +1,4 @@
-// What ticks of other programs' clocks are worth.
+// The meaning of clock ticks from other programs.
 
 import Testing
 
@@ -14,7 +14,7 @@ struct PcapngClockTests {
             Tick(0x80, 3, is: 3_000_000_000), Tick(0x81, 3, is: 1_500_000_000),
             Tick(0x80 | 63, 1 << 62, is: 500_000_000),
             Tick(9, 5_000_000_000, -2, is: 3_000_000_000),
-            // What 64 bits do not hold is no time.
+            // A time that does not fit in 64 bits is no time.
             Tick(6, .max, is: nil), Tick(9, .max, is: nil), Tick(0, 1 << 40, is: nil),
             Tick(20, 1, is: nil), Tick(0x80, .max, is: nil), Tick(0xFF, 1, is: nil),
             Tick(0xC0, 1, is: nil), Tick(9, 1, .max, is: nil), Tick(9, 1, .min, is: nil),

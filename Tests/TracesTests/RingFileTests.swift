@@ -42,7 +42,7 @@ struct RingFileTests {
                     == FunctionID.registerAppInterface.rawValue
         }
         #expect(registered.map(\.direction) == [.fromApp, .fromAccessory])
-        // Each is one of the first file's, and stands before all else.
+        // Each is also in the first file, and comes before everything else.
         let told = Set(first.map(\.summary))
         #expect(
             second.allSatisfy { entry in

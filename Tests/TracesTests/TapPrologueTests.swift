@@ -42,7 +42,7 @@ struct TapPrologueTests {
         }
     }
 
-    /// The link, one app with a session, registered, that talks.
+    /// A link with one app that has a session, is registered and sends messages.
     private func session(isAnswered: Bool = true) -> TapPrologue {
         var prologue = TapPrologue(maximumBytes: 1 << 20)
         prologue.learn(.linkOpened(number: 3, address: "sim:", time: at(1)))

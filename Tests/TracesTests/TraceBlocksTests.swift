@@ -1,4 +1,4 @@
-// Blocks whose packets' data is lent, against the same ones with everything copied.
+// Blocks whose packet data is lent, compared with the same blocks with everything copied.
 
 import NIOCore
 import RelayCore
@@ -44,7 +44,7 @@ struct TraceBlocksTests {
 
     @Test("frames of every size around the least that is lent, with any padding")
     func sizes() {
-        // With its header, a payload of so many bytes makes the least frame that is lent.
+        // Together with its header, a payload of this size makes the smallest frame that is lent.
         let least = TraceBlocks.leastLentBytes - Self.frame(0).frame.headerBytes
         for bytes in [0, 1, least - 1, least, least + 1, least + 2, least + 3, 100_001] {
             let items = [TapItem.frames([Self.frame(bytes), Self.frame(3), Self.frame(bytes)])]

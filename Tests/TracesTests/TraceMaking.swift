@@ -1,4 +1,4 @@
-// Traces for tests, and what is in them.
+// Traces for tests, and their contents.
 
 import NIOCore
 import RelayCore
@@ -29,7 +29,7 @@ enum Made {
         return buffer
     }
 
-    /// The entries of a file that comes in pieces of so many bytes.
+    /// The entries of a file that arrives in pieces of this many bytes.
     static func entries(
         _ bytes: ByteBuffer, pieces: Int = 1 << 20
     ) throws(TraceError) -> [TraceEntry] {
@@ -47,7 +47,7 @@ enum Made {
 }
 
 extension TraceEntry {
-    /// All of it, to be compared.
+    /// The whole entry as text, for comparison.
     var summary: String {
         let what =
             switch content {
@@ -65,7 +65,7 @@ extension TraceEntry {
 }
 
 extension TapItem {
-    /// What reading it again has to give.
+    /// The summaries that reading the item back has to give.
     var summaries: [String] {
         switch self {
         case .frames(let frames):

@@ -1,4 +1,4 @@
-// What is overwritten before it is written, and what is not.
+// What is overwritten before a trace is written, and what is not.
 
 import NIOCore
 import RelayCore
@@ -202,7 +202,7 @@ struct TraceMaskTests {
         let head = RPCHeader.bytes + json.utf8.count
         func check(_ payload: ByteBuffer) {
             let covered = Array(payload.readableBytesView.dropFirst(head))
-            // A short file could be told from its CRC.
+            // A short file could be reconstructed from its CRC.
             let isSame = CRC32.checksum(of: ByteBuffer(bytes: covered)) == crc
             #expect(covered != file && isSame == (count >= 16))
             #expect(covered.dropFirst(count < 16 ? 0 : 4).allSatisfy { $0 == 0 })

@@ -1,4 +1,4 @@
-// What was written is read again.
+// Items read back from what was written.
 
 import NIOCore
 import RelayCore

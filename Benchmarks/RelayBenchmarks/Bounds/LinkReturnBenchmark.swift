@@ -1,4 +1,4 @@
-// How soon relayd is back at a head unit on this machine that listens again.
+// How soon relayd reconnects to a head unit on this machine that listens again.
 
 import ControlAPI
 import Foundation

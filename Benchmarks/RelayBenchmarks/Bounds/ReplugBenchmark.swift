@@ -56,13 +56,13 @@ enum ReplugBenchmark: Benchmark {
         return findings
     }
 
-    /// Keeps no end of the line, or unplugging it would not hang up.
+    /// Keeps no end of the line open; otherwise unplugging it would not hang up.
     private static func register(_ app: Socket, _ line: PseudoTerminalLine) throws {
         guard let master = line.master else { throw BenchmarkError("the line is unplugged") }
         _ = try Registration.play(app: app, headUnit: master)
     }
 
-    /// Whether the connection is closed from the other side.
+    /// Whether the other side closes the connection.
     private static func ends(_ socket: Socket) -> Bool {
         (try? socket.readToEnd()) != nil
     }

@@ -1,4 +1,4 @@
-// How long relayd takes until it serves.
+// How long relayd takes to be ready.
 
 import Foundation
 

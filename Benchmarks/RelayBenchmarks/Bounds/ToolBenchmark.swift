@@ -1,4 +1,4 @@
-// How long one waits for relayctl.
+// How long relayctl takes.
 
 import Foundation
 import Glibc
@@ -42,7 +42,7 @@ enum ToolBenchmark: Benchmark {
         return findings
     }
 
-    /// Milliseconds by the clock and on processors.
+    /// Clock time and processor time in milliseconds.
     private static func run(
         _ setting: Setting, _ arguments: [String], _ relayd: RelaydProcess
     ) throws -> (time: Double, processorTime: Double) {

@@ -1,13 +1,13 @@
-// The tests' fake USB device as a benchmark uses it, and the least program on real libusb that
-// moves bytes through it: what the device made of code costs must not be taken for relayd's.
+// The tests' fake USB device as a benchmark uses it, and the smallest program on real libusb that
+// moves bytes through it, so that the cost of the simulated device is not taken for relayd's.
 
 import Foundation
 import Glibc
 
-/// A running fake-usb-device with an OpenXC interface, whose bytes go to a TCP port of ours. The one of
+/// A running fake-usb-device with an OpenXC interface, whose bytes go to a TCP port of ours. The type in
 /// ProgramTests runs the same C program, but reports to the test that it is part of.
 final class FakeUSB {
-    /// What relayd opens.
+    /// The address that relayd opens.
     static let accessory = "usb:1bc4:0001"
     private static let preload = "libumockdev-preload.so.0"
 
@@ -16,7 +16,7 @@ final class FakeUSB {
     private let plainUSB: String
     private let rigTimer: String
     private let directory: String
-    /// Where the head unit behind the device is waited for.
+    /// The socket that the head unit behind the device connects to.
     let listener: Socket
     private let testbed: String
 
@@ -51,21 +51,21 @@ final class FakeUSB {
 
     func unplug() throws { try tell("unplug 1-1") }
 
-    /// Transfers that have gone back to programs so far.
+    /// The number of transfers returned to programs so far.
     func transfers() throws -> Int {
         let answer = try tell("count")
         guard let count = Int(answer.dropFirst()) else { throw BenchmarkError("count: \(answer)") }
         return count
     }
 
-    /// Bytes that transfers have moved so far, from the device and to it.
+    /// The bytes that transfers have moved so far, from the device and to it.
     func moved() throws -> (in: Int, out: Int) {
         let numbers = try tell("moved").split(separator: " ").compactMap { Int($0) }
         guard numbers.count == 2 else { throw BenchmarkError("moved: \(numbers)") }
         return (numbers[0], numbers[1])
     }
 
-    /// What a program needs to see the device.
+    /// The environment that makes a program see the device.
     var environment: [String: String] {
         [
             "LD_PRELOAD": "\(rigTimer):\(Self.preload)", "UMOCKDEV_DIR": testbed,
@@ -85,9 +85,9 @@ final class FakeUSB {
         return data.withUnsafeBytes { Double($0.loadUnaligned(as: Int64.self)) * 1e-9 }
     }
 
-    /// Gives an order; done when this returns.
+    /// Gives an order, which is carried out when this returns.
     ///
-    /// - Returns: what is said behind "ok".
+    /// - Returns: the rest of the answer after "ok".
     @discardableResult
     private func tell(_ command: String) throws -> Substring {
         try control.write(Array("\(command)\n".utf8))
@@ -115,8 +115,8 @@ final class FakeUSB {
         throw BenchmarkError("the fake USB device does not start")
     }
 
-    /// With whatever C compiler there is, as the tests build it: as a target of the package, a
-    /// machine without umockdev could build no benchmark at all.
+    /// Builds with whatever C compiler there is, as the tests do: if this were a target of the package,
+    /// a machine without umockdev could build no benchmark at all.
     private static func build(
         _ source: String, _ library: String, _ program: String, options: String = ""
     ) throws {
@@ -141,13 +141,13 @@ final class FakeUSB {
 // MARK: - Without relayd
 
 extension FakeUSB {
-    /// What the plain program is to do.
+    /// What the plain program has to do.
     struct Plan {
         var transferBytes = 16_384
         var transfers = 4
         var seconds: Double
         var reads = false
-        /// To the device; nil for as many as go, 0 for none.
+        /// The rate to the device; nil for as much as possible, 0 for none.
         var bytesPerSecond: Int? = 0
     }
 
@@ -155,14 +155,14 @@ extension FakeUSB {
         var inMegabytesPerSecond: Double
         var outMegabytesPerSecond: Double
         var transfersPerSecond: Double
-        /// Per cent of one core, of the plain program alone.
+        /// The processor use of the plain program alone, in per cent of one core.
         var processorShare: Double
     }
 
     /// Runs the plain program on the device that is plugged in.
     ///
     /// - Parameter load: what the head unit sends meanwhile, and how much of it per second; nil
-    ///   for as much as goes.
+    ///   for as much as possible.
     func runPlainProgram(_ plan: Plan, load: (piece: [UInt8], bytesPerSecond: Int?)?) throws
         -> Result
     {

@@ -1,4 +1,4 @@
-// Many frames with one write, so that relayd is the one who is busy.
+// Many frames with one write, so that relayd is the busy one.
 
 import Foundation
 import Synchronization
@@ -9,16 +9,16 @@ struct FrameFlood {
     let direction: StreamDirection
     private let wire: [UInt8]
 
-    /// Frames of the wire, each with a correlation ID of its own.
+    /// The number of frames of the wire, each with a correlation ID of its own.
     static let frames = 16_384
-    /// What is measured, as findings call it.
+    /// The subject of the measurement, as findings name it.
     var subject: String { "\(EverydayTraffic.frameBytes) B RPCs \(direction.rawValue)" }
 
     struct Result {
         var framesPerSecond: Double
         /// Processor time of the relay's event loop per frame.
         var loopNanoseconds: Double
-        /// Of all other threads of relayd, what they did behind the flood included.
+        /// Processor time of all other threads of relayd, including their work after the flood.
         var otherNanoseconds: Double
     }
 
@@ -32,7 +32,7 @@ struct FrameFlood {
             direction == .fromApp ? .app : .headUnit, session: lane.session, count: Self.frames)
     }
 
-    /// Sends the wire so many times and waits until all of it has arrived and relayd is done with it.
+    /// Sends the wire `repetitions` times and waits until all of it has arrived and relayd is done with it.
     func run(repetitions: Int) throws -> Result {
         let (source, sink) =
             direction == .fromApp ? (lane.app, lane.headUnit) : (lane.headUnit, lane.app)
@@ -85,7 +85,7 @@ struct FrameFlood {
 }
 
 extension Findings {
-    /// What the rounds of one contestant took.
+    /// Adds the results of one contestant's rounds.
     mutating func add(_ subject: String, _ contestant: String, _ rounds: [FrameFlood.Result]) {
         add(subject, contestant, "rate", rounds.map(\.framesPerSecond), "frames/s")
         add(subject, contestant, "loop", rounds.map(\.loopNanoseconds), "ns/frame")

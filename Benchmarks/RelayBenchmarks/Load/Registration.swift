@@ -1,4 +1,4 @@
-// Brings an app to the point where it is registered, so that what follows is everyday traffic.
+// Registers an app, so that everything after that is everyday traffic.
 
 import NIOCore
 import RelayTesting
@@ -8,7 +8,7 @@ import SDLProtocol
 enum Registration {
     private static let correlationID: Int32 = 1
 
-    /// Plays both ends; afterwards nothing is left on the way.
+    /// Plays both ends; afterwards no bytes are left on the way.
     ///
     /// - Parameter granted: The session that the head unit grants.
     /// - Returns: The session.

@@ -3,17 +3,17 @@
 import NIOCore
 import SDLProtocol
 
-/// Sends requests, answers them, and takes the time of each round trip.
+/// Sends requests, answers them, and measures the time of each round trip.
 ///
-/// One thread plays both ends. Nothing is lost by that, because only one frame is on its way, and
-/// the processors are left to the program in the middle.
+/// One thread plays both ends. That costs nothing, because only one frame is on its way, and leaves
+/// the processors to the program in the middle.
 struct RoundTrips {
     private let lane: Lane
     private let requests: [[UInt8]]
     private let responses: [[UInt8]]
     private var buffer: [UInt8]
 
-    /// Messages differ, as in life; so many in turn.
+    /// The number of different messages, sent in turn; real ones differ, too.
     private static let variety = 64
 
     init(_ lane: Lane, bytes: Int) {

@@ -1,8 +1,8 @@
-// As many frames as go: one thread writes frame by frame, another reads.
+// As many frames as possible: one thread writes frame by frame, another reads.
 
 import CPlainEnds
 
-/// Which way a stream goes.
+/// The direction of a stream.
 enum StreamDirection: String, CaseIterable {
     case fromApp = "app to head unit"
     case fromHeadUnit = "head unit to app"
@@ -20,14 +20,14 @@ struct Stream {
         var frames: Int
         /// From the first write to the last byte read.
         var seconds: Double
-        /// Of the program in the middle, what it did behind the stream included.
+        /// Processor time of the program in the middle, including its work after the stream.
         var processorSeconds: Double
 
         var megabytesPerSecond: Double { Double(bytes) / seconds / 1e6 }
         var processorSecondsPerGigabyte: Double { processorSeconds / Double(bytes) * 1e9 }
     }
 
-    /// Different frames, sent in turn.
+    /// The number of different frames, sent in turn.
     private static let variety = 64
 
     init(_ lane: Lane, _ direction: StreamDirection, frameBytes: Int, isVideo: Bool = false) {
@@ -52,7 +52,7 @@ struct Stream {
             wire: wire, frameBytes: frameBytes, areRequests: direction == .fromApp && !isVideo)
     }
 
-    /// Sends for about so long, at the rate seen before, and waits until all has arrived.
+    /// Sends for about `seconds`, at the rate seen before, and waits until everything has arrived.
     func run(seconds: Double, rate: Double) throws -> Result {
         try run(bytes: Int(rate * 1e6 * seconds))
     }

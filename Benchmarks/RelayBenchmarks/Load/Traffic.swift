@@ -1,12 +1,12 @@
-// The frames that benchmarks send: RPCs of an exact size, so that decode and log have work to do.
+// The frames that benchmarks send: RPCs of an exact size, so that decoder and log have work to do.
 
 import NIOCore
 import RelayTesting
 import SDLProtocol
 
-/// Frames made beforehand; making them must cost nothing while something is measured.
+/// Makes frames beforehand, so that making them costs nothing during a measurement.
 enum Traffic {
-    /// Header of a frame and of an RPC.
+    /// The size of the headers of a frame and of an RPC.
     static let overheadBytes = 12 + RPCHeader.bytes
 
     /// A request of exactly `bytes` bytes with JSON only.
@@ -18,7 +18,7 @@ enum Traffic {
             json: padded(#"{"mainField1":""#, bytes: bytes - overheadBytes))
     }
 
-    /// Its answer, of the same size; a very small one has no room for what an answer must say.
+    /// Its answer, of the same size; a very small one has no room for what an answer must contain.
     static func response(
         session: UInt8, bytes: Int, message: UInt32 = 1, correlation: Int32 = 1
     ) -> Frame {
@@ -37,7 +37,7 @@ enum Traffic {
             json: #"{"syncFileName":"icon","fileType":"BINARY","persistentFile":false}"#)
     }
 
-    /// What a head unit sends of that size: a notification with a file.
+    /// What a head unit sends of this size: a notification with a file.
     static func download(session: UInt8, bytes: Int, message: UInt32) -> Frame {
         bulk(
             session: session, bytes: bytes, message: message, type: .notification,
@@ -79,14 +79,14 @@ enum Traffic {
         return frames
     }
 
-    /// Makes the first frame of `wire`, an RPC in v2…v5, another message.
+    /// Makes another message of the first frame of `wire`, an RPC in v2…v5.
     static func setCorrelation(_ correlation: UInt32, in wire: inout [UInt8]) {
         for index in 0..<4 {
             wire[16 + index] = UInt8(truncatingIfNeeded: correlation >> (24 - 8 * index))
         }
     }
 
-    /// Frames in a row, as they travel.
+    /// Consecutive frames, as they travel.
     static func wire(_ frames: [Frame]) -> [UInt8] {
         frames.flatMap { $0.wire.readableBytesView }
     }
@@ -108,7 +108,7 @@ enum Traffic {
             bulk: ByteBuffer(repeating: 0x5A, count: size))
     }
 
-    /// A valid RPC that has no room for bulk data, made as long as wanted by space behind its JSON.
+    /// A valid RPC without room for bulk data, padded to its length with spaces after its JSON.
     private static func small(
         _ session: UInt8, _ bytes: Int, _ message: UInt32, _ type: RPCType, _ correlation: Int32
     ) -> Frame {

@@ -1,10 +1,10 @@
-// The built-in RPC specification: how long it takes to load, and what it weighs.
+// The built-in RPC specification: how long it takes to load, and how much memory it takes.
 
 import CMallocCounter
 import Glibc
 import SDLProtocol
 
-/// Loads the catalogue anew and counts what stays in memory.
+/// Loads the catalogue again and counts what stays in memory.
 enum CatalogueBenchmark: Benchmark {
     static let name = "catalogue"
     static let summary = "the built-in RPC specification: time to load it, memory it keeps"

@@ -1,4 +1,4 @@
-// What apps and head units say to each other all day, for benchmarks of those who look at it.
+// The everyday traffic of apps and head units, for benchmarks of its observers.
 
 import NIOCore
 import RelayCore
@@ -13,13 +13,13 @@ struct EverydayTraffic {
     private static let app = AppID(rawValue: 1)
     private static let session: UInt8 = 1
 
-    /// Until the app is registered and in FULL.
+    /// The traffic until the app is registered and in FULL.
     let beginning: [TapItem]
     let everyday: [TapItem]
-    /// Messages of `everyday`.
+    /// The number of messages in `everyday`.
     let messages: Int
 
-    /// - Parameter interval: From message to message, in nanoseconds.
+    /// - Parameter interval: The time between two messages, in nanoseconds.
     init(rounds: Int, interval: Int64) {
         var time = WallTime.now()
         beginning = Self.beginning(at: time)
@@ -44,7 +44,7 @@ struct EverydayTraffic {
         }
     }
 
-    /// Who sends a flood.
+    /// The sender of a flood.
     enum Sender {
         case app
         case headUnit
@@ -70,7 +70,7 @@ struct EverydayTraffic {
         _ message: UInt32, _ type: RPCType, _ function: FunctionID, _ correlation: Int32,
         _ json: String, session: UInt8 = session
     ) -> Frame {
-        // Blanks behind the object make up for the last bytes.
+        // Blanks after the object fill up the last bytes.
         let size = frameBytes - Traffic.overheadBytes
         precondition(json.utf8.count <= size, "\(function) has no room in \(frameBytes) bytes")
         let blanks = String(repeating: " ", count: size - json.utf8.count)

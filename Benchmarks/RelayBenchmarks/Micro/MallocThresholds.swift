@@ -1,13 +1,13 @@
-// Allocations that the microbenchmarks may make, in a small file per Swift version: what lets CI fail
-// when somebody adds one.
+// The allocations that the microbenchmarks may make, in a small file per Swift version, so that CI fails
+// when one is added.
 
 import Foundation
 
-/// `Benchmarks/Thresholds/<Swift version>.json`: allocations per frame or line by what was measured.
+/// `Benchmarks/Thresholds/<Swift version>.json`: allocations per frame or line, by measurement.
 struct MallocThresholds {
     /// The benchmarks whose allocations are the same on every run and machine.
     static let benchmarks = ["decoder", "router", "scheduler", "traffic-log"]
-    /// What rounding and a table that grows once in a while may add.
+    /// How much rounding, and a table that grows once in a while, may add.
     private static let tolerance = 0.01
 
     private let path: String
@@ -25,7 +25,7 @@ struct MallocThresholds {
             [String: Double].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// What is wrong, in a sentence each; nothing when all is well.
+    /// The problems, in a sentence each; empty when all is well.
     func problems(_ sections: [Report.Section]) -> [String] {
         let measured = Self.mallocs(sections)
         let over = measured.compactMap { name, mallocs -> String? in
@@ -42,7 +42,7 @@ struct MallocThresholds {
         return (over + missing).sorted()
     }
 
-    /// Makes what was measured the limit.
+    /// Makes the measured values the limits.
     func write(_ sections: [Report.Section]) throws {
         let rounded = Self.mallocs(sections).mapValues { ($0 * 1000).rounded() / 1000 }
         let encoder = JSONEncoder()

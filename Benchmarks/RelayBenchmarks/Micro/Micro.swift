@@ -12,7 +12,7 @@ struct Micro {
     ///   - operations: how many frames or lines one call of `body` handles.
     ///   - body: runs on the calling thread and does not wait.
     init(_ setting: Setting, operations: Int, _ body: () throws -> Void) rethrows {
-        // Caches, tables and buffers get warm.
+        // Warms up caches, tables and buffers.
         try body()
         let repetitions = setting.isQuick ? 2 : 10
         for _ in 0..<setting.rounds {

@@ -1,20 +1,20 @@
-// Everybody who looks at traffic, without the rest of the daemon.
+// All observers of traffic, without the rest of the daemon.
 
 import NIOCore
 import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// What one message costs its observers: decoded, compared with the specification, formatted, and
-/// with facts, advice and the ring of recent messages on top.
+/// What one message costs its observers: decoding, comparing with the specification, formatting, and
+/// on top of that facts, advice and the ring of recent messages.
 enum ObserversBenchmark: Benchmark {
     static let name = "observers"
     static let summary = "decode, validate, format, and all observers together, per 600 B message"
 
     private static let rounds = 2000
-    /// Of a lively app, far below every limit of a head unit: no advice is given.
+    /// The interval of a lively app, far below every limit of a head unit: no advice is given.
     private static let lively: Int64 = 50_000_000
-    /// Of an app that floods: most requests are worth advice.
+    /// The interval of an app that floods: most requests are worth advice.
     private static let flood: Int64 = 10_000
 
     static func run(_ setting: Setting) async throws -> Findings {

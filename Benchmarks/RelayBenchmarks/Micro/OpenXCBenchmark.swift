@@ -2,13 +2,13 @@
 
 import OpenXCProtocol
 
-/// Reads and writes what a vehicle interface says in a drive.
+/// Reads and writes the messages of a vehicle interface during a drive.
 enum OpenXCBenchmark: Benchmark {
     static let name = "openxc"
     static let summary = "OpenXC messages: JSON and protobuf read and written"
 
     private static let count = 10_000
-    /// A read of a busy socket.
+    /// The size of a read from a busy socket.
     private static let readBytes = 64 << 10
 
     static func run(_ setting: Setting) async throws -> Findings {

@@ -1,4 +1,4 @@
-// Reading a trace, without what is made of it.
+// Reading a trace, without processing it.
 
 import Foundation
 import NIOCore
@@ -6,12 +6,12 @@ import RelayCore
 import SDLProtocol
 import Traces
 
-/// The frames of a trace that lies in a file.
+/// Reads the frames of a trace in a file.
 enum TraceReadingBenchmark: Benchmark {
     static let name = "trace-reading"
     static let summary = "TraceFile: frames out of a recording"
 
-    /// Of RPCs, in turn.
+    /// Pairs of RPCs, in turn.
     private static let pairs = 50_000
     private static let payloadBytes = 256
 

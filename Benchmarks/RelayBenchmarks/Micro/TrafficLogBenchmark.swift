@@ -5,7 +5,7 @@ import RelayCore
 import SDLProtocol
 import SDLTraffic
 
-/// Lines made of requests and their responses.
+/// Makes lines of requests and their responses.
 enum TrafficLogBenchmark: Benchmark {
     static let name = "traffic-log"
     static let summary = "TrafficDecoder and TrafficFormatter: frames into lines of log"

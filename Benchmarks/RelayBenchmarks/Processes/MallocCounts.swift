@@ -1,4 +1,4 @@
-// Reads how often the threads of a process allocated; the counting is done by `CMallocCounter`.
+// Reads how often the threads of a process allocated; `CMallocCounter` does the counting.
 
 import CMallocCounter
 import Glibc
@@ -9,7 +9,7 @@ final class MallocCounts {
     private static let bytes =
         Int(MALLOC_COUNTER_THREADS) * MemoryLayout<malloc_count>.stride
 
-    /// - Parameter path: the file named to the process in `MALLOC_COUNTER_FILE`.
+    /// - Parameter path: the file that `MALLOC_COUNTER_FILE` names for the process.
     init(path: String) throws {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw BenchmarkError.system("open \(path)") }

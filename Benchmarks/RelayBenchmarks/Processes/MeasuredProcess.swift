@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Something that went wrong in a benchmark, told to whoever runs it.
+/// An error in a benchmark, reported to the person who runs it.
 struct BenchmarkError: Error, CustomStringConvertible {
     var description: String
 
@@ -18,14 +18,14 @@ struct BenchmarkError: Error, CustomStringConvertible {
 
 /// A running program. Ends it when it is ended itself.
 ///
-/// RelayTesting's `ChildProcess` does not do: it reads what the program writes on an event loop, and does not
-/// ask for the processor time it took.
+/// RelayTesting's `ChildProcess` is no substitute: it reads the program's output on an event loop, and does not
+/// ask for its processor time.
 final class MeasuredProcess {
     let processID: pid_t
     let name: String
     private var hasEnded = false
 
-    /// Variables of ours that programs get; nothing else, so that runs are alike.
+    /// The only variables that programs inherit, so that runs are alike.
     private static let inheritedVariables = ["PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH"]
 
     /// - Parameters:
@@ -44,7 +44,7 @@ final class MeasuredProcess {
         posix_spawn_file_actions_addopen(&actions, 1, output, writing, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errors, writing, 0o600)
 
-        // Threads of Swift's pool block signals, and what they start would never see a SIGTERM.
+        // Threads of Swift's pool block signals, and programs that they start would never see a SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -122,7 +122,7 @@ final class MeasuredProcess {
         while true {
             usleep(30_000)
             let now = processorTime
-            // Two clock reads and a nap cost the program nothing; 0.3 ms is noise.
+            // Two clock reads and a sleep cost the program nothing; 0.3 ms is noise.
             if now - before < 0.000_3 { return now }
             before = now
         }
@@ -137,7 +137,7 @@ enum Clock {
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
-    /// For intervals: nanoseconds of the monotonic clock.
+    /// Nanoseconds of the monotonic clock, for intervals.
     static func nanoseconds() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

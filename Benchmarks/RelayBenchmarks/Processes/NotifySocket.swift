@@ -29,7 +29,7 @@ final class NotifySocket {
         unlink(path)
     }
 
-    /// Returns when a program has said that it is ready, with the moment of that.
+    /// Waits until a program has said that it is ready; returns the time of that.
     func awaitReady() throws -> Double {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {

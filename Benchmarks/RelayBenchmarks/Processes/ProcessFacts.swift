@@ -1,4 +1,4 @@
-// What the kernel tells about a process: memory, threads, how often they woke up.
+// The kernel's facts about a process: memory, threads, how often they woke up.
 
 import Foundation
 
@@ -6,17 +6,17 @@ import Foundation
 struct ProcessFacts {
     let processID: pid_t
 
-    /// One thread, as /proc/PID/task/TID tells.
+    /// One thread, as /proc/PID/task/TID describes it.
     struct Thread {
         var name: String
         /// How often it went to sleep by itself, hence was woken up.
         var voluntarySwitches: Int
         var involuntarySwitches: Int
-        /// Nanoseconds on a processor.
+        /// Processor time in nanoseconds.
         var processorNanoseconds: Int
     }
 
-    /// Resident bytes, and those among them that no file holds.
+    /// Resident bytes, and those among them that are not backed by a file.
     func memory() throws -> (resident: Int, anonymous: Int) {
         let fields = try Self.fields(of: "/proc/\(processID)/smaps_rollup")
         guard let resident = fields["Rss"], let anonymous = fields["Anonymous"] else {

@@ -7,20 +7,20 @@ import Foundation
 final class RelaydProcess {
     let child: MeasuredProcess
     let directory: String
-    /// From the moment before its start to its READY=1, in seconds.
+    /// The time from just before its start to its READY=1, in seconds.
     let startTime: Double
 
-    /// What becomes of decoded traffic.
+    /// What happens to decoded traffic.
     enum TrafficLog: String, CaseIterable {
         case text
         case json = "JSON"
         case off
     }
 
-    /// What a run differs in from relayd's defaults.
+    /// How a run differs from relayd's defaults.
     struct Options {
         var accessory = "sim:"
-        /// Another relayd than the one that is measured.
+        /// A relayd other than the one that is measured.
         var program: String?
         /// How decoded traffic is logged.
         var log = TrafficLog.text
@@ -28,9 +28,9 @@ final class RelaydProcess {
         var keepsLog = false
         /// Whether the dashboard is served, on a free port.
         var hasDashboard = false
-        /// Whether anybody may drive the conversation.
+        /// Whether driving the conversation is allowed.
         var isDriven = false
-        /// Library that counts allocations, put in front of relayd.
+        /// The library that counts allocations, preloaded into relayd.
         var preload: String?
         /// Variables of its own, besides those below.
         var environment: [String: String] = [:]
@@ -45,7 +45,7 @@ final class RelaydProcess {
             atPath: directory, withIntermediateDirectories: true)
         let configuration = options.configuration ?? "\(directory)/relayd.yaml"
         if options.configuration == nil {
-            // RPC frames of a flood must not be paced, or the pacing would be measured.
+            // RPC frames of a flood must not be paced: that would measure the pacing.
             let format = options.log == .json ? "json" : "text"
             let text = """
                 apps: { frames_per_second: 0 }
@@ -123,14 +123,14 @@ final class RelaydProcess {
 
     private static let log = "traffic"
 
-    /// The log so far, which is forgotten: runs may write more of it than a disk has room for.
+    /// Returns the log so far and empties it: runs may write more of it than a disk has room for.
     func takeLog() throws -> Data {
         let path = "\(directory)/\(Self.log)"
         defer { truncate(path, 0) }
         return try Data(contentsOf: URL(fileURLWithPath: path))
     }
 
-    /// Lines of decoded traffic so far.
+    /// The number of lines of decoded traffic so far.
     func loggedLines() throws -> Int {
         let data = try Data(
             contentsOf: URL(fileURLWithPath: "\(directory)/\(Self.log)"), options: .mappedIfSafe)

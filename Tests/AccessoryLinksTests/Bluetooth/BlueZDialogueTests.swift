@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryLinks
 
-// bluetoothd's words are those of BlueZ 5.66.
+// Replies and errors are those of BlueZ 5.66.
 
 @Suite("What relayd and bluetoothd say to each other")
 struct BlueZDialogueTests {
@@ -33,7 +33,7 @@ struct BlueZDialogueTests {
         .refused(name: name, words: words)
     }
 
-    /// A phone that listens.
+    /// The dialogue of a phone that listens.
     private static func listening() -> BlueZDialogue {
         var dialogue = BlueZDialogue(.init(uuid: uuid))
         #expect(dialogue.receive(.begun) == [.askForObjects])
@@ -42,7 +42,7 @@ struct BlueZDialogueTests {
         return dialogue
     }
 
-    /// One that connects.
+    /// The dialogue of a phone that connects.
     private static func connecting() -> BlueZDialogue {
         var dialogue = BlueZDialogue(
             .init(device: BluetoothAddress("00:1A:7D:DA:71:0F"), uuid: uuid))
@@ -69,7 +69,7 @@ struct BlueZDialogueTests {
             dialogue.receive(.connected(device: "/org/bluez/hci0/dev_00_00_00_00_00_02"))
                 == [.refuse("SYNC (00:1A:7D:DA:71:0F) is connected already")])
         #expect(dialogue.receive(.linkEnded) == [.end])
-        // The thread may hear of one more before it ends.
+        // The thread may report one more connection before it ends.
         #expect(
             dialogue.receive(.connected(device: Self.path))
                 == [.refuse("relayd has stopped listening")])
@@ -158,7 +158,7 @@ struct BlueZDialogueTests {
         for _ in 0..<1000 { #expect(dialogue.receive(.changed) == []) }
         #expect(dialogue.receive(.objects(.success(Self.objects()))) == [.askForObjects])
         #expect(dialogue.receive(.objects(.success(Self.objects()))) == [])
-        // An answer that comes twice asks for nothing.
+        // An answer that comes twice triggers no question.
         #expect(dialogue.receive(.objects(.success(Self.objects()))) == [])
         #expect(dialogue.receive(.changed) == [.askForObjects])
     }
@@ -196,7 +196,7 @@ struct BlueZDialogueTests {
         arguments: [
             ("org.bluez.Error.Failed", "br-connection-page-timeout", "timed_out", "did not answer"),
             ("org.bluez.Error.Failed", "Host is down", "timed_out", "did not answer"),
-            // BlueZ 5.66 on Linux 6.12, when nobody answers its search for records.
+            // BlueZ 5.66 on Linux 6.12, when its search for service records gets no answer.
             (
                 "org.bluez.Error.Failed", "le-connection-abort-by-local", "timed_out",
                 "did not answer"
@@ -231,7 +231,7 @@ struct BlueZDialogueTests {
         #expect(problem.message.contains(words), "\(problem)")
     }
 
-    // MARK: What stands in the way
+    // MARK: Obstacles
 
     @Test("what is missing is said before anything is tried")
     func obstacles() throws {

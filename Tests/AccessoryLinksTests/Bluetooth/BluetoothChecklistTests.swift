@@ -173,7 +173,7 @@ struct BluetoothChecklistTests {
         #expect(found.remedy == "rfkill unblock bluetooth, then: bluetoothctl power on")
         let hard = RadioSwitches(all: [.init(name: "hci0", isBlockedByHand: true)])
         #expect(Self.checks(Self.listening, off, hard)[0].remedy?.contains("key or switch") == true)
-        // Another adapter's.
+        // The switch of another adapter.
         let other = RadioSwitches(all: [.init(name: "hci1", isBlocked: true)])
         #expect(Self.checks(Self.listening, off, other)[0].text.hasSuffix("is off"))
         let none = Self.objects { $0.adapters = [] }
@@ -202,7 +202,7 @@ struct BluetoothChecklistTests {
             .refused(name: "org.freedesktop.DBus.Error.AccessDenied", words: "no"))
         #expect(forbidden.map(\.verdict) == [.doubtful])
         #expect(forbidden[0].remedy == "ask as root: sudo relayctl doctor")
-        // To a channel relayd connects without bluetoothd.
+        // For a channel, relayd connects without bluetoothd.
         let channel = BlueZDialogue.Wish(device: Self.unit, uuid: Self.uuid, channel: 5)
         #expect(checks(absent, channel).map(\.verdict) == [.doubtful])
         let unknown = Self.checks(channel, Self.objects { $0.devices = [] })
@@ -216,7 +216,7 @@ struct BluetoothChecklistTests {
                 ("rfkill0", ["type": "wlan", "name": "phy0", "soft": "1", "hard": "0"]),
                 ("rfkill1", ["type": "bluetooth", "name": "hci0", "soft": "1", "hard": "0"]),
                 ("rfkill2", ["type": "bluetooth", "name": "hci1", "soft": "0", "hard": "1"]),
-                // One that goes away while it is looked at.
+                // A switch that disappears while it is being read.
                 ("rfkill3", ["type": "bluetooth"]),
             ]
             var made: [String] = []

@@ -65,7 +65,7 @@ struct BluetoothSetUpTests {
         #expect(setUp(.root, Self.off).doing == ["bluetoothctl --timeout 10 power on"])
         #expect(setUp(.root, BlueZObjects()).doing == [])
         #expect(setUp(.root, nil).doing == ["systemctl enable --now bluetooth"])
-        // Without the group everybody may talk to bluetoothd.
+        // Without the group, everybody may talk to bluetoothd.
         let free = setUp(.member("pi", isMember: false), Self.ready, hasGroup: false)
         #expect(free.doing == [])
     }
@@ -97,7 +97,7 @@ struct BluetoothSetUpTests {
             let failing = setUp(.dropIn(dropIn), nil, failing: "systemctl")
             #expect(throws: LinkProblem.self) { try failing.perform() }
             #expect(!dropIn.isEnabled)
-            // systemd would start no relayd with a group that does not exist.
+            // systemd does not start a relayd whose group does not exist.
             let without = setUp(.dropIn(dropIn), Self.ready, hasGroup: false)
             let problem = #expect(throws: LinkProblem.self) { try without.perform() }
             #expect(problem?.remedy == "sudo apt install bluez")

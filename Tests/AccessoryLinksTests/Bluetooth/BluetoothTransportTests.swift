@@ -83,7 +83,7 @@ struct BluetoothTransportTests {
             channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandlers(
                     BluetoothLinkHandler(device: "SYNC"), Listener(told))
-                // A real socket answers with the room that is left, which is no queue.
+                // A real socket reports the free room, which is not a queue.
                 #expect(LinkOutputQueue.gauge(of: channel)() == 0)
             }
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryLinks
 
-// The dialogue on paper: what a head unit does, and what relayd does then.
+// The dialogue on paper: what a head unit does, and how relayd responds.
 
 @Suite("AccessoryOnEndpointZero")
 struct AccessoryOnEndpointZeroTests {
@@ -17,7 +17,7 @@ struct AccessoryOnEndpointZeroTests {
         SetupRequest(type: 0x40, request: 52, index: index, length: UInt16(length))
     }
 
-    /// A phone that a head unit has told its strings.
+    /// A phone that has received the head unit's strings.
     private func introduced() -> AccessoryOnEndpointZero {
         var phone = AccessoryOnEndpointZero()
         _ = phone.received(.enable)
@@ -29,7 +29,7 @@ struct AccessoryOnEndpointZeroTests {
         return phone
     }
 
-    /// An accessory that is waited for.
+    /// An accessory that the phone waits for.
     private func started() -> AccessoryOnEndpointZero {
         var phone = introduced()
         _ = phone.received(.setup(Self.start))
@@ -199,7 +199,7 @@ struct AccessoryOnEndpointZeroTests {
         #expect(phone.received(.disable) == [.closeLink(.left)])
         #expect(phone.patience == nil)
         #expect(phone.received(.enable).last == .openLink)
-        // It may be told to start all the same.
+        // The head unit may still tell it to start.
         _ = phone.received(.setup(Self.string(0, 3)))
         _ = phone.took(Array("SDL".utf8))
         _ = phone.received(.setup(Self.start))
@@ -208,7 +208,7 @@ struct AccessoryOnEndpointZeroTests {
     }
 }
 
-// Head units that mean no good, or do not know what they do.
+// Hostile or broken head units.
 
 @Suite("AccessoryOnEndpointZero and hostile hosts")
 struct HostileEndpointZeroTests {
@@ -229,7 +229,7 @@ struct HostileEndpointZeroTests {
         let odd = SetupRequest(
             type: UInt8(type), request: UInt8(request), length: UInt16(length))
         #expect(phone.received(.setup(odd)) == [.tell(.unknownRequest(odd)), .halt(odd)])
-        // Told once; a host can repeat it a thousand times a second.
+        // Logged once; a host can repeat it a thousand times a second.
         #expect(phone.received(.setup(odd)) == [.halt(odd)])
         #expect(phone.state == .asked)
     }
@@ -301,8 +301,8 @@ struct HostileEndpointZeroTests {
             .setup(SetupRequest(type: 0x40, request: 53)),
             .setup(SetupRequest(type: 0x40, request: 58)),
         ]
-        // Every dialogue of four events: whatever came before, a link that is opened was not open, and
-        // one that is closed was.
+        // Every dialogue of four events: whatever came before, a link is opened only while it is not open, and
+        // closed only while it is.
         for code in 0..<(events.count * events.count * events.count * events.count) {
             for startsAsAccessory in [false, true] {
                 var phone = AccessoryOnEndpointZero(startsAsAccessory: startsAsAccessory)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryLinks
 
-// On a socket of packets, which the kernel's asynchronous calls read and write at once: what is asked for and not
-// there ends with EAGAIN. Endpoints are met in Tests/VM.
+// Runs on a packet socket, which the kernel's asynchronous calls read and write at once: a read without data
+// ends with EAGAIN. Tests/VM covers real endpoints.
 
 @Suite("BulkQueue")
 struct BulkQueueTests {
@@ -82,7 +82,7 @@ struct BulkQueueTests {
             signal(SIGPIPE, SIG_IGN)
             #expect(bytes.withUnsafeBytes { queue.write($0) } == 4)
             #expect(bytes.withUnsafeBytes { queue.write($0) } == 4)
-            // Both buffers are in use: now it is seen that the first has failed.
+            // Both buffers are in use: now the failure of the first is noticed.
             #expect(bytes.withUnsafeBytes { queue.write($0) } == -Int(EPIPE))
             #expect(queue.flush() == -Int(EPIPE))
             #expect(queue.unread() == 8)

@@ -3,41 +3,40 @@ import Synchronization
 
 @testable import AccessoryLinks
 
-/// A gadget and its head unit, made of code, with the habits of FunctionFS and its controllers (Linux 6.1):
-/// the bulk calls wait until the gadget is configured, then end with ESHUTDOWN when it is so no more, and with
-/// EINTR when the thread is interrupted; what was read ahead outlasts that, and what was written ahead is lost; a
-/// short transfer is done with while it lies in the controller's memory, and lost when the head unit never fetches it; a
-/// request that another event follows is void (EIDRM); of disable and
-/// enable only the last is told.
+/// A simulated gadget and head unit that behave like FunctionFS and its controllers (Linux 6.1): bulk calls
+/// wait until the gadget is configured; they end with ESHUTDOWN when it is no longer configured, and with EINTR
+/// when the thread is interrupted; data read ahead survives that, data written ahead is lost; a short transfer
+/// counts as done while it lies in the controller's memory, and is lost if the head unit never fetches it; a
+/// request followed by another event is void (EIDRM); of disable and enable only the last is reported.
 final class FakeGadget: Gadget {
     struct State {
         var events: [FunctionEvent] = []
-        /// The request that waits to be answered.
+        /// The request waiting to be answered.
         var request: SetupRequest?
         var requestIsVoid = false
         var data: [UInt8] = []
         var replies: [Reply] = []
         var isConfigured = false
         var configurations = 0
-        /// Packets of the head unit's that relayd has not read.
+        /// Packets from the head unit that relayd has not read.
         var packets: [[UInt8]] = []
-        /// The head unit does not read.
+        /// Whether the head unit has stopped reading.
         var isHeld = false
-        /// In the controller's memory, and not fetched.
+        /// A transfer in the controller's memory that has not been fetched.
         var kept: [UInt8]?
         var lastDone = 0
-        /// Transfers that wait for the head unit.
+        /// Transfers waiting for the head unit.
         var ahead: [[UInt8]] = []
         var waiting: Int { ahead.reduce(0) { $0 + $1.count } }
-        /// Of this configuration, so many have been read ahead.
+        /// Packets read ahead before the gadget was unconfigured.
         var readAhead: [[UInt8]] = []
-        /// Transfers that the head unit has got whole; an empty packet is one of none.
+        /// Transfers that the head unit has received whole; an empty packet is a transfer of no bytes.
         var transfers: [[UInt8]] = []
-        /// How it has been on the bus so far; nil for off it.
+        /// The faces it has shown on the bus so far; nil while off the bus.
         var faces: [AccessoryOnEndpointZero.Face?] = []
-        /// What the next attempt to go on the bus ends with.
+        /// The error of the next attempt to go on the bus.
         var refusal: LinkProblem?
-        /// What a link that sets up its transfers to the head unit gets instead.
+        /// The error thrown when a link sets up its transfers to the head unit.
         var transferRefusal: LinkProblem?
     }
 
@@ -72,7 +71,7 @@ final class FakeGadget: Gadget {
         }
     }
 
-    // MARK: What relayd calls
+    // MARK: Calls by relayd
 
     func events() -> [FunctionEvent] {
         var byte: UInt8 = 0
@@ -120,7 +119,7 @@ final class FakeGadget: Gadget {
     func packetBytes() -> Int { 512 }
 
     static let transfersAhead = 4
-    /// Of the controller's memory, in bytes, as dummy_hcd's.
+    /// Size of the controller's memory in bytes, as in dummy_hcd.
     static let keptBytes = 64
 
     func fromHost(packetBytes: Int) -> any BulkFromHost { Endpoint(fake: self) }
@@ -213,7 +212,7 @@ final class FakeGadget: Gadget {
         return unread.withLock { $0 }
     }
 
-    /// A call of one bulk endpoint.
+    /// Performs a call on one bulk endpoint.
     private func call(
         _ bell: CInt, _ began: borrowing Mutex<Int?>,
         _ attempt: @Sendable (inout State) -> Int?, then finish: (Int) -> Void
@@ -229,7 +228,7 @@ final class FakeGadget: Gadget {
                         if known != nil { result.withLock { $0.count = -Int(ESHUTDOWN) } }
                         return
                     }
-                    // Taken from one configuration, it never goes on in the next.
+                    // A call begun in one configuration never continues in the next.
                     guard known == nil || known == state.configurations else {
                         result.withLock { $0.count = -Int(ESHUTDOWN) }
                         return
@@ -254,7 +253,7 @@ final class FakeGadget: Gadget {
         as face: AccessoryOnEndpointZero.Face, on controller: String
     ) throws(LinkProblem) {
         if let refusal = state.value.refusal { throw refusal }
-        // First: a head unit that sees the face may be quick.
+        // Reported first, because a head unit that sees the face may react quickly.
         tell(.bind)
         state.update { $0.faces.append(face) }
     }
@@ -267,9 +266,9 @@ final class FakeGadget: Gadget {
         tell(.unbind)
     }
 
-    // MARK: What the head unit does
+    // MARK: Actions of the head unit
 
-    /// Chooses the configuration, perhaps once more.
+    /// Chooses the configuration; may be called again.
     func configure(packets: [[UInt8]] = []) {
         state.update { state in
             state.isConfigured = true
@@ -279,7 +278,7 @@ final class FakeGadget: Gadget {
         tell(.enable)
     }
 
-    /// Its cable is pulled, after packets that relayd has not looked at.
+    /// Pulls the cable, after packets that relayd has not looked at.
     func leave(after packets: [[UInt8]] = []) {
         state.update { state in
             state.isConfigured = false
@@ -288,7 +287,7 @@ final class FakeGadget: Gadget {
         tell(.disable)
     }
 
-    /// The controller goes.
+    /// Removes the controller.
     func loseController() {
         state.update { $0.isConfigured = false }
         tell(.unbind)
@@ -314,7 +313,7 @@ final class FakeGadget: Gadget {
         ring(bells[1].ring)
     }
 
-    /// It reads one transfer of those that wait.
+    /// Reads one of the waiting transfers.
     func readOne() {
         state.update { state in
             guard !state.ahead.isEmpty else { return }
@@ -325,7 +324,7 @@ final class FakeGadget: Gadget {
         ring(bells[1].ring)
     }
 
-    /// A request, and what relayd makes of it.
+    /// Sends a request and returns relayd's reply.
     func request(_ request: SetupRequest, _ data: [UInt8] = []) async throws -> Reply {
         let count = state.value.replies.count
         state.update { $0.data = data }

@@ -29,7 +29,7 @@ struct FunctionDescriptorsTests {
     func accessory() {
         let bytes = FunctionDescriptors().descriptorBytes
         #expect(bytes == Self.bytes(Self.accessory))
-        // 12 of the header, 12 of the counts, 23 + 23 + 35 of the descriptors.
+        // 12 bytes of header, 12 of counts, 23 + 23 + 35 of descriptors.
         #expect(bytes.count == 105)
     }
 

@@ -5,8 +5,8 @@ import Testing
 
 @testable import AccessoryLinks
 
-// The composer in a tree of plain folders. configfs makes files in a folder that is made, and takes them away
-// with it; here the test does.
+// The composer in a tree of plain folders. configfs creates files in a new folder and removes them with it;
+// here the test does that.
 
 @Suite("GadgetComposer")
 struct GadgetComposerTests {
@@ -43,7 +43,7 @@ struct GadgetComposerTests {
         }
     }
 
-    /// What configfs makes by itself.
+    /// Creates the files that configfs creates by itself.
     private func makeFiles(_ layout: GadgetLayout, _ isThere: Bool) {
         let folders = [
             layout.gadget, "\(layout.gadget)/strings", "\(layout.gadget)/strings/0x409",

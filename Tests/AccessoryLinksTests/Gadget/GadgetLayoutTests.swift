@@ -66,7 +66,7 @@ struct GadgetLayoutTests {
             switch step {
             case .removeDirectory(let path), .removeLink(let path):
                 #expect(made.remove(path) != nil, "\(path)")
-                // Nothing of the gadget's own is left in it; the kernel's own groups go with it.
+                // None of the gadget's own entries is left in it; the kernel removes its own groups with it.
                 #expect(!made.contains { $0.hasPrefix("\(path)/") }, "\(path)")
             case .unmount(let path): #expect(made.remove("mount \(path)") != nil)
             default: break

@@ -8,7 +8,7 @@ import Testing
 struct GadgetLinkTests {
     @Test("a link that has started no thread ends at once")
     func notStarted() async throws {
-        // No descriptor has this number, so that it cannot be duplicated, as when there are no descriptors left.
+        // No descriptor has this number, so duplicating it fails, as when no descriptors are left.
         let link = try GadgetLink(
             FakeGadget(), socket: OwnedDescriptor(.max), end: USBLinkEnd(LinkDetails())
         ) { _ in }
@@ -20,7 +20,7 @@ struct GadgetLinkTests {
                 error.message == "a descriptor could not be duplicated: \(systemMessage(EBADF))")
         }
         let counted = Watched<GadgetLink.Counts?>(nil)
-        // On a thread that may wait.
+        // On a thread that may block.
         NIOThreadPool.singleton.submit { _ in
             let counts = link.stop(because: nil)
             counted.update { $0 = counts }

@@ -6,18 +6,18 @@ import Testing
 
 @testable import AccessoryLinks
 
-// A head unit made of code at a gadget made of code, with the real threads between.
+// A simulated head unit on a simulated gadget, with the real threads between them.
 
 @Suite("A link as a phone")
 struct GadgetTransportTests {
-    /// The head unit sees an accessory at once, and takes it.
+    /// Simulates a head unit that sees an accessory at once and opens it.
     private func open(_ fake: FakeGadget, _ link: SupervisedLink) async throws {
         try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
         fake.configure()
         try await link.waitUntilOpen()
     }
 
-    /// A supervised link whose machine has these controllers.
+    /// Runs a supervised link on a machine with these controllers.
     private func run(
         _ text: String = "gadget:", controllers names: [String] = ["the.udc"],
         _ body: (FakeGadget, SupervisedLink, RelayTesting.TemporaryDirectory) async throws -> Void
@@ -147,7 +147,7 @@ struct GadgetTransportTests {
             try await fake.state.wait(for: "an accessory") { $0.faces == [.accessory] }
             var expected: [UInt8] = []
             for round in 1...6 {
-                // Configured again at once, with packets that wait: of the end in between nothing is told.
+                // Configured again at once, with packets waiting: the end in between is not reported.
                 let packets = (1...5).map { [UInt8(round), UInt8($0)] }
                 fake.configure(packets: packets)
                 expected += packets.joined()
@@ -280,7 +280,7 @@ struct GadgetTransportTests {
             try await fake.state.wait(for: "a phone again") {
                 $0.faces == [.phone, nil, .accessory, nil, .phone]
             }
-            // An empty packet: when it is fetched, so is what was before it.
+            // An empty packet: once it has been fetched, so has everything before it.
             #expect(fake.state.value.transfers == [[1, 2, 3], []])
             #expect(link.transport.details?.values.lostBytesOut == 0)
             try await fake.start()
@@ -322,7 +322,7 @@ struct GadgetTransportTests {
             let name = "a head unit that has not said its name, at the.udc"
             #expect(details.values.device == name)
             fake.suspend()
-            // Whatever is asked after it is answered after it.
+            // A later request is answered later.
             _ = try await fake.request(SetupRequest(type: 0xC0, request: 51, length: 2))
             #expect(details.values.device == "\(name), suspended by the head unit")
             fake.resume()
@@ -362,7 +362,7 @@ struct GadgetTransportTests {
         }
     }
 
-    /// A controller that is going: it can be seen so many times more.
+    /// A controller that is disappearing: it can be seen only a set number of times more.
     private final class Departure: Sendable {
         let looks = Mutex<Int?>(nil)
 
@@ -382,7 +382,7 @@ struct GadgetTransportTests {
         let departure = Departure()
         try await run(seeing: departure.controllers) { fake, link in
             try await fake.state.wait(for: "a phone") { $0.faces == [.phone] }
-            // relayd's first look; the supervisor has none until it is answered.
+            // relayd's first look; the supervisor does not look before that is answered.
             departure.looks.withLock { $0 = 1 }
             fake.loseController()
             let states = try await link.states.wait(for: "the reason") { states in
@@ -399,7 +399,7 @@ struct GadgetTransportTests {
         try await run(seeing: departure.controllers) { fake, link in
             try await link.waitUntilPlace("the USB device controller the.udc, as a phone")
             fake.state.update { $0.refusal = LinkProblem(.busy, "in use") }
-            // relayd's choice of it, and its first look after the refusal.
+            // relayd's choice of the controller, and its first look after the refusal.
             departure.looks.withLock { $0 = 2 }
             link.supervisor.reopen()
             let states = try await link.states.wait(for: "the reason") { states in

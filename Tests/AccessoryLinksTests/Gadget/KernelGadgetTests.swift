@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryLinks
 
-// What is written to which file; the kernel behind the files is met in Tests/VM.
+// Which values are written to which file; Tests/VM covers the kernel behind the files.
 
 @Suite("KernelGadget")
 struct KernelGadgetTests {
@@ -55,7 +55,7 @@ struct KernelGadgetTests {
             #expect(GadgetFile.read(layout.productFile) == "0x4ee1")
             try gadget.appear(as: .accessory, on: "x.udc")
             #expect(GadgetFile.read(layout.productFile) == "0x2d00")
-            // A plain file keeps what was written over; the kernel's takes each write for itself.
+            // A plain file keeps the overwritten rest; the kernel's file takes each write by itself.
             #expect(GadgetFile.read(layout.controllerFile) == "x.udc")
         }
     }
@@ -67,9 +67,9 @@ struct KernelGadgetTests {
             unlink(zero)
             mkfifo(zero, 0o600)
             let gadget = try KernelGadget(layout, Self.options())
-            // With O_NONBLOCK, FunctionFS gives up where another thread has its lock.
+            // With O_NONBLOCK, FunctionFS gives up while another thread holds its lock.
             #expect(fcntl(gadget.zero, F_GETFL) & O_NONBLOCK == 0)
-            // The descriptors, which a FIFO gives back.
+            // The descriptors, which a FIFO returns to the reader.
             while !gadget.events().isEmpty {}
             let enable = [UInt8](repeating: 0, count: SetupRequest.byteCount) + [2, 0, 0, 0]
             #expect(write(gadget.zero, enable, enable.count) == FunctionEvent.byteCount)

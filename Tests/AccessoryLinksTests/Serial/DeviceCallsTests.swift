@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryLinks
 
-/// A close(2) that waits, as a driver's does, until it is let go.
+/// A close(2) that blocks, as a driver's does, until it is released.
 private final class BlockingClose: Sendable {
     private let gate = DispatchSemaphore(value: 0)
     let waiting = Watched(0)
@@ -17,7 +17,7 @@ private final class BlockingClose: Sendable {
         { [self] descriptor in
             waiting.update { $0 += 1 }
             gate.wait()
-            // Open for the next one, too.
+            // Stays open for the next call, too.
             gate.signal()
             _ = Glibc.close(descriptor)
             waiting.update { $0 -= 1 }
@@ -44,7 +44,7 @@ struct DeviceCallsTests {
         let calls = DeviceCalls(close: blocking.close)
         let channel = try await open(tty.path, calls)
         try await withDeadline("the close") { try await channel.close() }
-        // The caller goes on, the call does not.
+        // The caller continues; the call does not.
         try await blocking.waiting.wait(for: "a close in the driver") { $0 == 1 }
         let hanging = try #require(calls.hanging.first)
         #expect(hanging.call == "closing" && hanging.path == tty.path)
@@ -112,7 +112,7 @@ struct DeviceCallsTests {
         let thread = try DeviceThread()
         let returned = Watched<CInt?>(nil)
         thread.run {
-            // Nobody writes to it.
+            // Nothing is written to this socket.
             var ends: [CInt] = [-1, -1]
             _ = socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
             var byte: UInt8 = 0
@@ -121,7 +121,7 @@ struct DeviceCallsTests {
             for end in ends { _ = close(end) }
             returned.update { $0 = error }
         }
-        // One that comes before the call waits is missed.
+        // An interrupt that comes before the call waits is missed.
         try await withDeadline("the call to return") {
             while returned.value == nil {
                 thread.interrupt()
@@ -130,7 +130,7 @@ struct DeviceCallsTests {
         }
         #expect(returned.value == EINTR)
         thread.finish()
-        // Nothing runs, nothing to interrupt.
+        // Nothing is running, so there is nothing to interrupt.
         thread.interrupt()
     }
 

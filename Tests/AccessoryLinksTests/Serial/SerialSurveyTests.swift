@@ -6,8 +6,8 @@ import Testing
 
 @Suite("What ttys have a device behind them")
 struct SerialSurveyTests {
-    /// A file system with a USB adapter, a built-in UART, a UART that is not there, a console and an
-    /// RFCOMM node.
+    /// Runs `body` on a file system with a USB adapter, a built-in UART, a UART that is not present, a console
+    /// and an RFCOMM node.
     private func run(_ body: (String) throws -> Void) throws {
         let files = FileManager.default
         let root = files.temporaryDirectory.appending(path: "ttys-\(UUID().uuidString)").path
@@ -64,7 +64,7 @@ struct SerialSurveyTests {
     @Test("an absent node is told with the adapters that are there") func others() throws {
         let node = DeviceNode("/dev/ttyUSB9")
         try run { root in
-            // Built-in UARTs and RFCOMM nodes are nobody's lost adapter.
+            // Built-in UARTs and RFCOMM nodes are not mistaken for a plugged-in adapter.
             #expect(SerialSurvey.plugged(in: root) == ["/dev/ttyUSB0 (FTDI FT232R USB UART)"])
             #expect(
                 node.absent(others: SerialSurvey.plugged(in: root)).message
@@ -91,7 +91,7 @@ struct SerialSurveyTests {
 
     @Test("what cannot be opened has the reason and the remedy") func reason() throws {
         try run { root in
-            // The kernel knows it, but nobody has made its node.
+            // The kernel knows the device, but no node has been made for it.
             let found = SerialSurvey(in: root).devices[1]
             #expect(!found.mayOpen && found.reason?.hasSuffix("/dev/ttyS0 does not exist") == true)
             #expect(found.remedy?.isEmpty == false)

@@ -68,7 +68,7 @@ struct SerialTransportTests {
         #expect(problem.code == .busy)
         #expect(problem.message.hasPrefix("\(tty.path) is in use by "))
         #expect(problem.remedy != nil)
-        // The first link has not suffered.
+        // The first link is unaffected.
         try await channel.send([1, 2, 3])
         #expect(try await tty.read(3) == [1, 2, 3])
 
@@ -83,7 +83,7 @@ struct SerialTransportTests {
         let tty = try PseudoTerminal()
         let address = "serial:\(tty.path)"
         for fails in [false, true] {
-            // What fork(2) leaves in a child until it executes another program.
+            // The copies that fork(2) leaves in a child until it executes another program.
             let copies = Watched<[CInt]>([])
             defer { for copy in copies.value { close(copy) } }
             let transport = try TransportCatalog.transport(for: AccessoryAddress(address))
@@ -102,7 +102,7 @@ struct SerialTransportTests {
         }
     }
 
-    /// A duplicate of each descriptor that this process has of a device node.
+    /// Duplicates of all of this process's descriptors for a device node.
     private static func copies(of path: String) -> [CInt] {
         var node = stat()
         guard stat(path, &node) == 0 else { return [] }
@@ -169,7 +169,7 @@ struct SerialTransportTests {
             try await open("serial:/dev/ttyRelaydTest", LinkProbe())
         }
         #expect(problem.code == .absent)
-        // What else is plugged in here may follow.
+        // Other devices plugged in on this machine may be listed after it.
         #expect(problem.message.hasPrefix("/dev/ttyRelaydTest does not exist"))
         #expect(problem.remedy == "plug the device in; relayd opens it as soon as it appears")
     }
@@ -214,7 +214,7 @@ struct SerialTransportTests {
         // Any character device will do.
         let forbidden = DeviceNode("/dev/null").problem(opening: EPERM)
         #expect(forbidden.code == .permissionDenied)
-        // By the driver's number: a path allows nothing while nothing is plugged in there.
+        // By the driver's number: a rule by path allows nothing while nothing is plugged in there.
         #expect(forbidden.remedy?.contains("DeviceAllow=char-1 rw") == true)
         #expect(DeviceNode("/dev/null").problem(opening: EACCES).message.contains("with mode 0666"))
     }
@@ -232,8 +232,8 @@ struct SerialTransportTests {
             }
             #expect(problem.code == .other || problem.code == .busy)
         }
-        // Were one left, the lock would be, too. A child that another test is just starting has a
-        // copy of everything until it becomes its program, the lock included.
+        // If a descriptor were left, the lock would be, too. A child that another test is just starting has a
+        // copy of everything, including the lock, until it executes its program.
         let deadline = ContinuousClock.now + patience
         while true {
             do {
@@ -248,7 +248,7 @@ struct SerialTransportTests {
     }
 }
 
-/// Another program that holds a lock on a device node: flock(1), which becomes a shell.
+/// Another process that holds a lock on a device node: flock(1), which becomes a shell.
 private struct HoldingProcess {
     private let process: ChildProcess
 
@@ -260,7 +260,7 @@ private struct HoldingProcess {
             environment: ["PATH": "/usr/bin:/bin"])
     }
 
-    /// Once the process has the device open and locked, and its last name.
+    /// Waits until the process has opened and locked the device and has its final name.
     func waitUntilHeld() async throws {
         _ = try await process.output.first(containing: "held")
     }

@@ -42,7 +42,7 @@ struct TTYLinkHandlerTests {
         try await channel.send(Array("farewell".utf8))
         let closed = channel.eventLoop.makePromise(of: Void.self)
         channel.close(promise: closed)
-        // The loop has seen the request, and kept the channel open.
+        // The loop has processed the request and kept the channel open.
         let isActive = try await channel.eventLoop.submit { channel.isActive }.get()
         #expect(isActive)
         #expect(peer.read(8) == Array("farewell".utf8))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import AccessoryLinks
 
-/// A tty hands over 4 KB at most at a time, a socket as much as the channel's buffer takes. Either way
-/// all that waits is to arrive with one read, so a socket pair stands in for the tty here.
+/// A tty returns at most 4 KB at a time, a socket as much as the channel's buffer holds. Either way, one read
+/// must deliver everything that waits, so a socket pair stands in for the tty here.
 @Suite("a tty is read on")
 struct TTYReadOnTests {
     @Test("what waits in the driver arrives with one read")
@@ -62,7 +62,7 @@ struct TTYReadOnTests {
     }
 }
 
-/// A link of a tty without a hub, read when it is asked to.
+/// A tty link without a hub that reads only on request.
 private final class Line: Sendable {
     let channel: any Channel
     private let reads: Reads
@@ -99,12 +99,12 @@ private final class Line: Sendable {
         deviceHangsUp()
     }
 
-    /// Not all alike, so that a wrong order shows.
+    /// Bytes that differ, so that a wrong order shows.
     static func bytes(_ count: Int, from first: Int = 0) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 + first) % 251) }
     }
 
-    /// The socket's buffer takes all of it at once.
+    /// Sends from the device; the socket's buffer takes all of it at once.
     func deviceSends(_ bytes: [UInt8]) {
         let sent = device.withLock { write($0, bytes, bytes.count) }
         #expect(sent == bytes.count)
@@ -117,14 +117,14 @@ private final class Line: Sendable {
         }
     }
 
-    /// Reads without being asked from here on.
+    /// From here on, reads without being asked.
     func goOn() {
         channel.setOption(.autoRead, value: true).whenComplete { _ in }
     }
 
     /// Asks for one read.
     ///
-    /// - Returns: The pieces in which it arrived.
+    /// - Returns: The pieces in which the data arrived.
     func readBuffers() async throws -> [ByteBuffer] {
         let done = reads.next(on: channel.eventLoop)
         channel.read()
@@ -138,13 +138,13 @@ private final class Line: Sendable {
     var problems: [String] { reads.problems }
 }
 
-/// What arrives at the end of the pipeline.
+/// Collects the data that arrives at the end of the pipeline.
 private final class Reads: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
     private struct State {
         var pieces: [ByteBuffer] = []
-        /// What a read brought that nobody had asked for: a hang-up lets the channel read at once.
+        /// Data of a read that was not requested: a hang-up lets the channel read at once.
         var unasked: [ByteBuffer]?
         var done: EventLoopPromise<[ByteBuffer]>?
         var problems: [String] = []
@@ -154,7 +154,7 @@ private final class Reads: ChannelInboundHandler, Sendable {
 
     var problems: [String] { state.withLock { $0.problems } }
 
-    /// Succeeds when the read that is asked for next is complete.
+    /// Succeeds when the next requested read is complete.
     func next(on loop: any EventLoop) -> EventLoopFuture<[ByteBuffer]> {
         let promise = loop.makePromise(of: [ByteBuffer].self)
         let unasked = state.withLock { state in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("DeviceWatcher")
 struct DeviceWatcherTests {
-    /// A watcher that counts what it tells.
+    /// A watcher, and the count of changes it has reported.
     private func watch(_ node: String) async throws -> (DeviceWatcher, Watched<Int>) {
         let told = Watched(0)
         let watcher = try await DeviceWatcher(

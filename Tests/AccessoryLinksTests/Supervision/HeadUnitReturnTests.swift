@@ -1,5 +1,5 @@
-// How soon a TCP head unit is called that listens again, and how often one that is away: played on
-// manual time, so that no machine is too slow for it.
+// How soon relayd calls a TCP head unit that listens again, and how often one that is away: played on manual
+// time, so that no machine is too slow for it.
 
 import Testing
 
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The return to a TCP head unit")
 struct HeadUnitReturnTests {
-    /// Every way in which chance may shorten a wait matters, so each case is played with both ends.
+    /// Chance shortens waits, so each case is played with both extremes.
     static let chances = [0.0, 1.0]
 
     @Test(
@@ -16,11 +16,11 @@ struct HeadUnitReturnTests {
     func restarts(chance: Double) {
         for absence in stride(from: 0, through: 3000, by: 7) {
             for life in [1, 30, 300, 999, 1000, 5000] {
-                // Ten lives in a row, each short enough to look like flapping or not.
+                // Ten lives in a row; some are short enough to look like flapping.
                 let play = HeadUnitPlay(.restarting(life: life, absence: absence), chance: chance)
                 let returns = play.returns(within: 10 * (life + absence) + 10_000)
                 #expect(returns.count >= 10, "absence \(absence), life \(life)")
-                // One that is back before relayd has noticed cannot be told from a forwarder.
+                // A head unit that returns before relayd has noticed cannot be told from a forwarder.
                 let bound = absence <= 50 ? 800 : 50
                 #expect(returns.allSatisfy { $0 <= bound }, "\(absence), \(life): \(returns)")
                 #expect(
@@ -62,18 +62,18 @@ struct HeadUnitReturnTests {
     }
 }
 
-/// A TCP head unit with habits, and `ReconnectPolicy` calling it; all times in milliseconds.
+/// A TCP head unit with a habit, and `ReconnectPolicy` calling it; all times in milliseconds.
 private struct HeadUnitPlay {
     enum Habit {
         case absent
-        /// Accepts, and has closed the connection before relayd looks at it.
+        /// Accepts, and closes the connection before relayd looks at it.
         case endingAtOnce
         /// Listens until it has had a connection for `life`, then again after `absence`.
         case restarting(life: Int, absence: Int)
     }
 
     let habit: Habit
-    /// Whether it is on this machine.
+    /// Whether the head unit is on this machine.
     let isHere: Bool
     let chance: Double
 
@@ -83,12 +83,12 @@ private struct HeadUnitPlay {
         self.chance = chance
     }
 
-    /// How long each return took from the moment when it listened again.
+    /// For each return, the time from when the head unit listened again.
     func returns(within length: Int) -> [Int] {
         run(length).returns
     }
 
-    /// When it was called.
+    /// The times at which the head unit was called.
     func attempts(within length: Int) -> [Int] {
         run(length).attempts
     }
@@ -117,7 +117,7 @@ private struct HeadUnitPlay {
             case .endingAtOnce:
                 step = failed(&policy, .flapped, at: start + .milliseconds(now))
             }
-            // A timer of the loop never fires early, so a part of a millisecond is a whole one.
+            // A timer of the loop never fires early, so a fraction of a millisecond counts as a whole one.
             if case .openAfter(let delay) = step {
                 now += Int((delay / .milliseconds(1)).rounded(.up))
             }

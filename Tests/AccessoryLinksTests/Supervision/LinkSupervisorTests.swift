@@ -59,7 +59,7 @@ struct LinkSupervisorTests {
         let path = directory.path + "/tty"
         try await SupervisedLink("serial:\(path)").run { link in
             try await link.waitUntilWaiting(.absent)
-            // Neighbours come and go; then the device itself does, which ends the wait.
+            // Other nodes come and go; then the device's own appears, which ends the wait.
             for number in 0..<50 {
                 close(open(directory.path + "/other\(number)", O_CREAT | O_CLOEXEC, 0o600))
             }
@@ -158,7 +158,7 @@ struct LinkSupervisorTests {
             try await #require(link.probe.seen.value.channel).close()
             try await link.waitUntilOpen(times: 2)
             link.supervisor.reopen(askedAt: asked)
-            // What is asked for later is done later, so the first wish has been answered then.
+            // Requests are handled in order, so the first one has been answered by then.
             link.supervisor.reopen()
             try await link.waitUntilOpen(times: 3)
             #expect(link.probe.seen.value.inactive == 2)
@@ -182,7 +182,7 @@ struct LinkSupervisorTests {
     func cancelsWhileWaiting() async throws {
         try await SupervisedLink("serial:/dev/ttyRelaydTest").run { link in
             try await link.waitUntilWaiting(.absent)
-            // The line is written after the state is told.
+            // The line is logged after the state is reported.
             let lines = try await link.log.wait(for: "a line") { !$0.isEmpty }
             #expect(lines.count == 1)
             #expect(
@@ -195,7 +195,7 @@ struct LinkSupervisorTests {
     }
 }
 
-/// A directory that goes with the object, with all it contains.
+/// A directory that is deleted with the object, including its contents.
 final class TemporaryDirectory: Sendable {
     let path: String
 

@@ -13,7 +13,7 @@ import Testing
 struct ListeningTransportTests {
     private static let here = "called:here"
 
-    /// A link whose accessory calls when the test says so.
+    /// Runs a link whose accessory calls when the test says so.
     private func run(
         _ caller: Caller, _ body: (SupervisedLink) async throws -> Void
     ) async throws {
@@ -114,13 +114,13 @@ extension SupervisedLink {
 }
 
 extension ConnectionState {
-    /// Where it listens.
+    /// The place where the transport listens.
     fileprivate var place: String? {
         if case .listening(let place, _) = self { place } else { nil }
     }
 }
 
-/// The accessory of the test, which calls when told.
+/// The test's accessory, which calls on request.
 private final class Caller: Sendable {
     private struct State {
         var waiting: CheckedContinuation<Bool, Never>?
@@ -135,23 +135,23 @@ private final class Caller: Sendable {
 
     var problem: LinkProblem? { state.value.problem }
 
-    /// From now on nobody can be called, or everybody again.
+    /// From now on, listening fails with this problem; nil allows it again.
     func refuse(_ problem: LinkProblem?) { state.update { $0.problem = problem } }
 
-    /// Calls as soon as somebody listens.
+    /// Calls as soon as the transport listens.
     func call() async throws {
         try await state.wait(for: "somebody who listens") { $0.waiting != nil }
         answer(true)
     }
 
-    /// Who listens hears that it is in vain.
+    /// Ends the transport's listening without a call.
     func hangUp() { answer(false) }
 
     private func answer(_ isCalled: Bool) {
         state.update { $0.waiting.take()?.resume(returning: isCalled) }
     }
 
-    /// Whether it was called before the task was cancelled.
+    /// Whether the accessory called before the task was cancelled.
     func called() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -164,7 +164,7 @@ private final class Caller: Sendable {
     }
 }
 
-/// Waits to be called at a door that does not exist.
+/// A transport that waits for a call at a place that does not exist.
 private struct CalledTransport: AccessoryTransport {
     static let scheme = "called"
     static let usage = "called:here"
@@ -197,7 +197,7 @@ private struct CalledTransport: AccessoryTransport {
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0 else {
             throw LinkProblem(.other, "no sockets")
         }
-        // Its other end stays open for as long as the test lasts, as a head unit's does.
+        // The other end stays open for as long as the test lasts, as a head unit's does.
         do {
             return try await ClientBootstrap(group: loop)
                 .channelInitializer(configure)

@@ -41,7 +41,7 @@ struct ReconnectPolicyTests {
         policy.attemptStarts(at: at(2000))
         let denied = policy.openFailed(nodeExists: true, at: at(2001))
         #expect(denied == .openAfter(.milliseconds(50)))
-        // chmod arrives 10 ms later; the attempt waits until 50 ms have passed since the last.
+        // chmod arrives 10 ms later; the attempt waits until 50 ms have passed since the last one.
         #expect(policy.nodeChanged(exists: true, at: at(2011)) == .openAfter(.milliseconds(39)))
         #expect(policy.nodeChanged(exists: true, at: at(2020)) == nil)
     }
@@ -89,7 +89,7 @@ struct ReconnectPolicyTests {
                 == [50, 50, 50, 100, 200, 400, 800, 800, 800].map { .openAfter(.milliseconds($0)) })
     }
 
-    /// What may happen between two links that flap.
+    /// Events that may happen between two links that flap.
     enum Between {
         case nothing, refusedHere, timedOut, refusedElsewhere, endedAtOnce, nodeGone, stableLink
         case askedFor
@@ -174,7 +174,7 @@ struct ReconnectPolicyTests {
             let step = policy.openFailed(nodeExists: nil, pace: .quick, at: at(attempt * 50))
             #expect(step == .openAfter(.milliseconds(50)))
         }
-        // What it was spared does not count afterwards.
+        // The quick attempts do not count towards later delays.
         #expect(
             policy.openFailed(nodeExists: nil, at: at(50_000)) == .openAfter(.milliseconds(50)))
     }

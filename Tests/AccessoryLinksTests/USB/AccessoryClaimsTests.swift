@@ -7,7 +7,7 @@ struct AccessoryClaimsTests {
     private let phone = USBDevice.phone()
     private let left = USBDevice.accessory(ports: [5], serial: "LEFT")
 
-    /// What a relayd with the address would open or switch; nil for nothing.
+    /// The port of the device that a relayd with this address opens or switches; nil if none.
     private func port(
         _ address: String = "usb:04e8:6860?aoa=switch", among devices: [USBDevice],
         _ claims: AccessoryClaims
@@ -30,7 +30,7 @@ struct AccessoryClaimsTests {
         claims.appeared(.accessory())
         #expect(claims.claim(on: .accessory()) == .own)
         #expect(try port(among: [left, .accessory()], claims) == "1-2.3")
-        // Another phone of the kind beside it does not make it another's.
+        // Another phone of the same kind beside it does not change that.
         #expect(try port(among: [.phone(ports: [4]), .accessory()], claims) == "1-2.3")
     }
 
@@ -58,7 +58,7 @@ struct AccessoryClaimsTests {
     func found() throws {
         var claims = AccessoryClaims(among: [left, .mouse])
         #expect(try port(among: [left], claims) == "1-5")
-        // The phone that is named goes first.
+        // The phone that the address names takes precedence.
         #expect(try port(among: [left, phone], claims) == "switch 1-2.3")
         let two = AccessoryClaims(among: [left, .accessory()])
         #expect(try port(among: [left, .accessory()], two) == nil)
@@ -79,7 +79,7 @@ struct AccessoryClaimsTests {
     func ends() {
         var claims = AccessoryClaims(among: [left])
         claims.switches(phone)
-        // It did not go into accessory mode at once.
+        // The phone did not enter accessory mode at once.
         claims.appeared(phone)
         #expect(claims.claim(on: .accessory()) == .own)
         claims.appeared(.phone(ports: [2, 3]).with { $0.product = 0x685C })

@@ -6,7 +6,7 @@ import Testing
 struct AccessorySwitchTests {
     private let phone = USBDevice.phone()
 
-    /// A switch whose phone has answered everything; it is told to start.
+    /// A switch whose phone has answered everything and has been told to start.
     private func started() -> AccessorySwitch {
         var aoa = AccessorySwitch(phone: phone, identity: .init())
         _ = aoa.ended(.done([2, 0]))
@@ -109,7 +109,7 @@ struct AccessorySwitchTests {
             return
         }
         #expect(gone.message.hasSuffix("has not returned"))
-        // Late is late; whoever watches the bus opens it then.
+        // The return is too late for the switch; the watcher of the bus opens it then.
         #expect(leaves.appeared(.accessory()) == .stay)
     }
 

@@ -24,7 +24,7 @@ struct OpenXCInquiryTests {
         bytes.withUnsafeBytes { inquiry.received($0) }
     }
 
-    /// One that listens for answers in JSON.
+    /// An inquiry that listens for answers in JSON.
     private func listening() -> OpenXCInquiry {
         var inquiry = OpenXCInquiry(endpointIn: 0x82)
         #expect(inquiry.start() == .send(Self.askVersion))
@@ -102,7 +102,7 @@ struct OpenXCInquiryTests {
                 #"{"command_response":"version","message":"8.2.1 (default)","status":true}"# + "\0",
                 &inquiry) == .stay)
         #expect(inquiry.identity.version == "8.2.1 (default)")
-        // Cut anywhere.
+        // Cut at an arbitrary place.
         #expect(received(#"{"command_response":"device_id","mess"#, &inquiry) == .stay)
         #expect(received("age\":\"0012F3000007\",\"status\":true}\0", &inquiry) == .end)
         #expect(inquiry.identity.deviceID == "0012F3000007")
@@ -118,7 +118,7 @@ struct OpenXCInquiryTests {
         let version: [UInt8] =
             [0x19, 0x08, 0x05, 0x32, 0x15, 0x08, 0x01, 0x12, 0x0F]
             + Array("8.2.1 (default)".utf8) + [0x18, 0x01]
-        // Answers may be faster than the request.
+        // Answers may arrive before the request completes.
         #expect(received([0x0F, 0x08, 0x01] + version, &inquiry) == .stay)
         #expect(inquiry.ended(.done([])) == .listen)
         var silent = inquiry

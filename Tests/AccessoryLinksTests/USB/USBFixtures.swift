@@ -1,4 +1,4 @@
-// Devices for the tests of what is decided about USB.
+// Devices for the tests of decisions about USB.
 
 @testable import AccessoryLinks
 
@@ -14,7 +14,7 @@ extension USBDeviceDescription.Endpoint {
 }
 
 extension USBDeviceDescription {
-    /// An OpenXC vehicle interface as firmware for PIC32 describes it: OUT first, then the log.
+    /// An OpenXC vehicle interface as PIC32 firmware describes it: OUT first, then the log.
     static func openXC(port: UInt8 = 1, number: UInt8 = 5) -> Self {
         Self(
             bus: 1, number: number, ports: [port], vendor: 0x1BC4, product: 1,
@@ -26,7 +26,7 @@ extension USBDeviceDescription {
             ])
     }
 
-    /// A phone that shows its pictures and speaks adb.
+    /// A phone that offers its pictures and adb.
     static func phone(ports: [UInt8] = [2, 3], serial: String? = "PHONE1") -> Self {
         Self(
             bus: 1, number: 7, ports: ports, vendor: 0x04E8, product: 0x6860, serial: serial,
@@ -41,7 +41,7 @@ extension USBDeviceDescription {
             ])
     }
 
-    /// The same phone in accessory mode with adb; adb comes first, to make it harder.
+    /// The same phone in accessory mode with adb; adb comes first, which makes the choice harder.
     static func accessory(
         product: UInt16 = 0x2D01, ports: [UInt8] = [2, 3], serial: String? = "PHONE1"
     ) -> Self {
@@ -58,7 +58,7 @@ extension USBDeviceDescription {
             ])
     }
 
-    /// A board with a serial interface, whose control half comes first, and a mouse.
+    /// A board with a serial interface, whose control interface comes first, and a mouse.
     static let board = Self(
         bus: 2, number: 3, ports: [4], vendor: 0x2341, product: 0x0043, serial: "B1",
         interfaces: [

@@ -31,7 +31,7 @@ struct USBProblemTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: brought)
         #expect(files.contains("70-relayd.rules"))
         #expect(!files.contains(String(name)))
-        // uaccess is looked for in 73-seat-late.rules.
+        // udev evaluates uaccess in 73-seat-late.rules.
         #expect(name > "70-relayd.rules" && name < "73-seat-late.rules")
     }
 
@@ -75,7 +75,7 @@ struct USBProblemTests {
 
     @Test("a holder that cannot be seen is to be looked for as root")
     func unknownHolder() {
-        // No such node, so nobody has it open.
+        // There is no such node, so no process has it open.
         let absent = device.with { $0.bus = 255 }
         let problem = USBProblem.opening(absent, LIBUSB_ERROR_BUSY.rawValue)
         #expect(

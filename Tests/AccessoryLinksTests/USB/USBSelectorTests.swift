@@ -144,7 +144,7 @@ struct USBChoiceTests {
                 continue
             }
             #expect(found == device)
-            // Not the log, which comes first.
+            // Not the log interface, which comes first.
             #expect(pipes.endpointIn == 0x82 && pipes.endpointOut == 0x05)
         }
     }
@@ -204,7 +204,7 @@ struct USBChoiceTests {
         else { throw LinkProblem(.other, "not opened") }
         #expect(device == .accessory())
         #expect(pipes.interface == 1)
-        // A phone in accessory mode beside the phone that is named is somebody else's.
+        // A phone in accessory mode beside the named phone belongs to somebody else.
         let both = try named.choose(among: [.accessory(ports: [5]), .phone()])
         #expect(both == .switchToAccessory(.phone()))
     }
@@ -290,7 +290,7 @@ struct USBPipesTests {
         }
         #expect(try pipes(stick, "?interface=0").endpointIn == 0x81)
         #expect(try pipes(stick, "?out=2").endpointIn == 0x81)
-        // Neither its pictures nor its adb.
+        // Neither its picture interface nor adb will do.
         #expect(throws: USBPipes.Missing.self) { try pipes(.phone()) }
         #expect(try pipes(.phone(), "?interface=0").endpointIn == 0x81)
         let oldMTP = USBDevice.accessory().with { $0.interfaces[1].name = "MTP" }

@@ -28,7 +28,7 @@ struct USBInboundTests {
         #expect(inbound.dropFilled() == 5)
     }
 
-    /// The transfer comes back with so much, which the socket takes at once, and goes again.
+    /// Returns the transfer with this many bytes, which the socket takes at once, and submits it again.
     private func bring(
         _ bytes: Int, _ inbound: inout USBInbound<String>, _ outcome: USBOutcome = .completed
     ) {
@@ -47,10 +47,10 @@ struct USBInboundTests {
         }
         bring(16_384, &inbound)
         #expect(inbound.request.bytes == 32_768 && inbound.request.milliseconds > 0)
-        // Not every one need be full.
+        // Not every transfer need be full.
         for bytes in [32_768, 20_000, 700, 32_768] { bring(bytes, &inbound) }
         #expect(inbound.request == .ofStream)
-        // Nothing more comes: what is asked for now has no end in time, as before.
+        // Nothing more comes: the next request has no timeout, as before.
         bring(0, &inbound, .timedOut)
         #expect(inbound.request == .usual)
         #expect(inbound.filledBytes == 0)

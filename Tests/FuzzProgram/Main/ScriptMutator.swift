@@ -1,11 +1,11 @@
-// Changes scripts step by step: bytes moved across a length or a header end the story there, so that
-// libFuzzer alone rarely finds what takes several frames.
+// Changes scripts step by step: bytes moved across a length or a header end the dialogue there, so libFuzzer
+// alone rarely finds problems that take several frames.
 
 import CLibFuzzer
 import FuzzTargets
 
-/// libFuzzer calls this instead of its own mutation, which is used for half of the changes and inside
-/// the steps of the other half.
+/// libFuzzer calls this instead of its own mutation, which is still used for half of the changes and inside the
+/// steps of the other half.
 @_cdecl("LLVMFuzzerCustomMutator")
 func mutate(
     _ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ maximum: Int, _ seed: UInt32
@@ -43,7 +43,7 @@ private struct Mutation {
         case 2: steps.swapAt(index, below(steps.count))
         case 3: steps[index].operation = UInt8(below(256))
         case 4:
-            // The same of another app, or another thing with the same bytes.
+            // The same for another app, or another command with the same bytes.
             var step = steps[index]
             step.operation = step.operation & 0x0F | UInt8(below(16)) << 4
             steps.insert(step, at: place)
@@ -51,7 +51,7 @@ private struct Mutation {
         }
     }
 
-    /// By libFuzzer, which knows the words and what the code compares with.
+    /// Changes the bytes with libFuzzer, which knows the words and the values that the code compares with.
     private func changed(_ bytes: [UInt8]) -> [UInt8] {
         let room = bytes.count + 64
         return [UInt8](unsafeUninitializedCapacity: room) { buffer, count in

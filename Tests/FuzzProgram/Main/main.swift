@@ -8,7 +8,7 @@ import Glibc
 /// Set once, before the fuzzer runs.
 nonisolated(unsafe) var target = FuzzTarget.all[0]
 
-/// Seconds of the clock after which an input will never end, however busy the machine is.
+/// Wall-clock seconds after which an input is taken to run forever, however busy the machine is.
 let endless = 120
 
 /// Seconds of processor time that this process has used.
@@ -39,7 +39,7 @@ func fuzz(_ chosen: FuzzTarget) -> Int32 {
         "-max_len=\(target.maximumBytes)", "-rss_limit_mb=\(target.memory)",
         "-timeout=\(endless)",
     ]
-    // The last one counts, so the command line may say otherwise.
+    // The last option counts, so the command line may override these.
     let options = CommandLine.arguments.prefix(1) + limits + CommandLine.arguments.dropFirst()
     var count = CInt(options.count)
     var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = .allocate(
@@ -58,7 +58,7 @@ func fuzz(_ chosen: FuzzTarget) -> Int32 {
     }
 }
 
-/// Ends with what is wrong with the command line.
+/// Exits with a message about the command line.
 func refuse(_ text: String) -> Never {
     let line = Array("RelayFuzz: \(text)\n".utf8)
     write(STDERR_FILENO, line, line.count)
@@ -72,7 +72,7 @@ if let name {
 }
 let words = Array(CommandLine.arguments.dropFirst())
 
-/// The target that a subcommand is about.
+/// The target named after a subcommand.
 func chosen() -> FuzzTarget {
     guard words.count > 1, let found = FuzzTarget.named(words[1]) else {
         refuse("expected the name of a target; --list has them")

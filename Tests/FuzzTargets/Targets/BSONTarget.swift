@@ -14,7 +14,7 @@ extension FuzzTarget {
             guard let again = try? BSONDocument(written) else {
                 throw BrokenPromise("written, \(document) cannot be read")
             }
-            // By its bytes, because NaN is not equal to itself.
+            // Compared by bytes, because NaN is not equal to itself.
             try ensure(again.bytes == written, "\(document) was read back as \(again)")
         })
 }

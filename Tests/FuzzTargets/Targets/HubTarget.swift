@@ -28,7 +28,7 @@ extension FuzzTarget {
         })
 }
 
-/// A switchboard whose channels and clock are the script's.
+/// A switchboard whose channels and clock the script controls.
 private final class HubWorld {
     private static let apps = 4
     /// More than any app or head unit would leave unread.
@@ -39,10 +39,10 @@ private final class HubWorld {
     private var link: Peer?
     private var peers: [Peer?] = Array(repeating: nil, count: apps)
     private var configuration = RelayConfiguration()
-    /// How often each of those has heard who had something said.
+    /// For each driven RPC, how often its sender has been told the outcome.
     private var told: [Int] = []
 
-    /// One end, and what checks its bytes.
+    /// One end of a connection, with a check of the bytes it receives.
     private final class Peer {
         let channel: EmbeddedChannel
         private var decoder = FrameDecoder(
@@ -56,7 +56,7 @@ private final class HubWorld {
 
         func hear(_ name: String) throws {
             while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
-                // What speaks HTTP hears that it is wrong here, and nothing else.
+                // A peer that speaks HTTP receives this error and nothing else.
                 if !hasHeard, bytes.readableBytesView.starts(with: "HTTP/1.1 400 ".utf8) {
                     continue
                 }
@@ -73,7 +73,7 @@ private final class HubWorld {
 
         func say(_ bytes: ByteBuffer) {
             guard channel.isActive else { return }
-            // What a handler throws ends the connection, as it would a real one.
+            // An error thrown by a handler closes the connection, as it would close a real one.
             do { try channel.writeInbound(bytes) } catch { channel.close(promise: nil) }
         }
     }
@@ -125,7 +125,7 @@ private final class HubWorld {
         case 13: stall(link, step.whom)
         case 14: command(step.whom, &bytes)
         default:
-            // A whole stream of data in a session that may be the app's.
+            // A burst of data frames in a session that may belong to the app.
             let size = Int(bytes.byte()) * 16 + 1
             let frame = Frame(
                 version: 5, type: .single, service: bytes.one(of: [.rpc, .bulk, .audio, .video]),
@@ -200,7 +200,7 @@ private final class HubWorld {
         }
     }
 
-    /// Somebody has something said in an app's session, and the head unit may answer.
+    /// Drives an RPC in an app's session, which the head unit may answer.
     private func drive(_ bytes: inout FuzzBytes) {
         guard let language = switchboard.language as? SDLLanguage else { return }
         let app = AppID(rawValue: UInt64(bytes.byte() % 8))
@@ -216,9 +216,9 @@ private final class HubWorld {
             session: session == 0 ? nil : session,
             patience: .milliseconds(Int64(bytes.byte()) * 100)
         ) { [weak self] _ in self?.told[number] += 1 }
-        // What is refused is told by what is thrown.
+        // A refusal is reported by the thrown error.
         if said == nil { told[number] += 1 }
-        // Who does not wait is told nothing; who has been told is not any more.
+        // A sender that gives up is not told; one that has already been told is not told again.
         if let said, bytes.byte() & 7 == 1 {
             language.giveUp(said)
             told[number] = max(1, told[number])
@@ -243,7 +243,7 @@ private final class HubWorld {
         try checkTold()
     }
 
-    /// Everybody goes; timers hold the hub otherwise.
+    /// Closes all connections; otherwise timers keep the hub alive.
     func end() {
         for peer in peers + [link] { _ = try? peer?.channel.finish(acceptAlreadyClosed: true) }
         try? loop.syncShutdownGracefully()

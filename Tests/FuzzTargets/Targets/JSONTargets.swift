@@ -35,7 +35,7 @@ extension FuzzTarget {
         return digits.flatMap { Double($0) }?.isFinite ?? false
     }
 
-    /// Every value, as every type.
+    /// Reads every value as every type.
     private static func look(_ object: JSONObject, _ again: JSONObject, depth: Int) throws {
         for (member, other) in zip(object.members, again.members) {
             let key = object.string(member.key)
@@ -44,7 +44,8 @@ extension FuzzTarget {
                 "the key \(key.debugDescription) becomes \(again.string(other.key)?.debugDescription ?? "none")"
             )
             guard let key else { continue }
-            // What no double holds is told as text. Not by its key, which may be there twice.
+            // A number that no double can hold becomes a string. Tested by value, not by key, which may occur
+            // twice.
             let isHuge = member.value.kind == .number && !isFinite(member.value, of: object.bytes)
             try ensure(
                 other.value.kind == (isHuge ? .string : member.value.kind),

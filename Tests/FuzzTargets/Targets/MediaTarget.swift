@@ -1,4 +1,4 @@
-// Fuzz target: pictures, sound and files out of what peers send.
+// Fuzz target: pictures, sound and files extracted from what peers send.
 
 import Media
 import NIOCore
@@ -173,7 +173,7 @@ private struct MediaWorld {
     }
 }
 
-/// Streams and packets as the unit tests have them.
+/// The streams and packets used by the unit tests.
 private enum MediaSeeds {
     static func all() -> [[UInt8]] {
         let start: [UInt8] = [0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x0D, 0x9A, 0, 0, 0, 1, 0x68, 0xCE]

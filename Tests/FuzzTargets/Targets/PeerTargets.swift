@@ -90,7 +90,7 @@ extension FuzzTarget {
         })
 }
 
-/// The same numbers each time, or an input would not do the same twice.
+/// Produces the same numbers each time; otherwise an input would not behave the same twice.
 private struct FuzzGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64 = 1
 
@@ -101,13 +101,13 @@ private struct FuzzGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension EmbeddedChannel {
-    /// Timers hold the handlers otherwise.
+    /// Shuts the loop down; otherwise timers keep the handlers alive.
     fileprivate func end() {
         _ = try? finish(acceptAlreadyClosed: true)
         try? embeddedEventLoop.syncShutdownGracefully()
     }
 
-    /// What a handler throws ends the connection, as it would a real one.
+    /// An error thrown by a handler closes the connection, as it would close a real one.
     fileprivate func feed(_ bytes: ByteBuffer) {
         do { _ = try writeInbound(bytes) } catch { close(promise: nil) }
     }

@@ -24,7 +24,7 @@ extension FuzzTarget {
         })
 }
 
-/// Names that peers use: what the specification has, and what relayd looks for.
+/// Names that peers use: those in the specification and those that relayd looks for.
 enum TrafficWords {
     static let all: [String] = {
         let catalogue = RPCCatalogue.builtIn
@@ -42,7 +42,7 @@ enum TrafficWords {
     }()
 }
 
-/// What a daemon does with traffic, besides forwarding it.
+/// Everything a daemon does with traffic besides forwarding it.
 private struct TrafficWorld {
     private static let apps = 3
     private static let ringBytes = 64 << 10
@@ -71,7 +71,7 @@ private struct TrafficWorld {
     init() {
         advisor = TrafficAdvisor(facts: facts)
         var limits = MessageAssembler.Limits()
-        // So that the limits are reached.
+        // A small limit, so that inputs reach it.
         limits.maximumMessageBytes = 4096
         limits.maximumKeptBytes = 8192
         limits.maximumUnfinished = 4
@@ -131,7 +131,7 @@ private struct TrafficWorld {
     }
 
     private mutating func drainLink() {
-        // With resynchronisation nothing is thrown.
+        // With resynchronisation, `next` does not throw.
         while let frame = try? link.next() {
             see(frame, .fromAccessory, Self.owner(of: frame.sessionID), .forwarded)
         }
@@ -283,7 +283,7 @@ private struct TrafficWorld {
 
     // MARK: The end
 
-    /// What the control API would answer now.
+    /// Builds the answers that the control API would give now.
     func end() throws {
         let usage = ring.usage
         try ensure(usage.bytes <= Self.ringBytes, "the ring keeps \(usage.bytes) bytes")
@@ -299,7 +299,7 @@ private struct TrafficWorld {
                 state: .registered)
             let report = AppReport(
                 app: app, facts: known, now: now, advice: advisor.advice(about: id))
-            // Encoding is slow, and cannot fail in as many ways.
+            // Encoding is slow, and has few ways to fail.
             if number == 1 { _ = try APICoding.encodeLine(report) }
         }
     }

@@ -1,5 +1,5 @@
-// A connection to the control API that has no socket, no thread and no time of its own: its pipeline
-// is embedded, and what is done for the client is done when the fuzz target says so.
+// A connection to the control API without a socket, a thread or a clock of its own: its pipeline is embedded,
+// and work for the client runs when the fuzz target says so.
 
 import AccessoryLinks
 import ControlAPI
@@ -13,10 +13,10 @@ import SDLTraffic
 
 @testable import relayd
 
-/// One client of a relayd that has one app and five messages to tell of.
+/// One client of a relayd that has one app and five messages to report.
 final class ControlWorld {
-    /// The Unix socket, as root and as a user that cannot be named; the port, where reading is free
-    /// and where it is not.
+    /// The four ways in: the Unix socket, as root and as a user that cannot be named; the port, where reading
+    /// is free and where it is not.
     static let doors = 4
     private static let placeholder = Array("$token".utf8)
     static let token = Array((dashboard.report.token ?? "").utf8)
@@ -57,7 +57,7 @@ final class ControlWorld {
             dashboard: Self.dashboard)
         let endpoint = ControlEndpoint(
             kind: isPort ? .port : .unixSocket(Self.policy), gate: Self.gates[number & 3],
-            // One of each, so that one that is not given back is missed.
+            // A limit of one each, so that a place that is not returned is noticed.
             shares: ControlShares(
                 .init(
                     connections: 1, reservedConnections: 0, connectionsOfPeer: 1, streamsOfPeer: 1,
@@ -70,27 +70,28 @@ final class ControlWorld {
 
     // MARK: The conversation
 
-    /// Everything the server says to these bytes, with the token for "$token", until nothing is going to happen any more.
+    /// Returns everything the server sends in answer to these bytes, with the token for "$token", until nothing
+    /// more will happen.
     ///
-    /// - Parameter late: What happens when nobody waits for more of a request any more.
-    /// - Throws: `BrokenPromise` when something is left of the client after it has gone.
+    /// - Parameter late: Runs when the server no longer waits for the rest of a request.
+    /// - Throws: `BrokenPromise` when something of the client is left after it has gone.
     func exchange(_ bytes: some Collection<UInt8>, late: () -> Void = {}) throws -> [UInt8] {
         var request = Array(bytes)
         if let place = request.firstRange(of: Self.placeholder) {
             request.replaceSubrange(place, with: Self.token)
-            // It is theirs already.
+            // The client has the token already.
             mayTellToken = true
         }
         loop.advanceTime(to: .now())
         let isServed = try serve()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 40112), promise: nil)
         settle()
-        // What a handler throws has been told to those behind it.
+        // A handler's error has already reached the handlers behind it.
         _ = try? channel.writeInbound(ByteBuffer(bytes: request))
         settle()
         connection.stopSending(channel)
         settle()
-        // A stream says that it is there; who waits for more of a request has waited long enough.
+        // Long enough for a stream to send a sign of life, and for the wait for the rest of a request to end.
         loop.advanceTime(by: .seconds(30))
         settle()
         late()
@@ -111,7 +112,7 @@ final class ControlWorld {
         return answer
     }
 
-    /// Begins to serve; what is returned becomes true at the end.
+    /// Begins to serve; the returned flag becomes true at the end.
     private func serve() throws -> Flag {
         let accepted = try clients.accept(channel, from: peer).wait()
         let isServed = Flag()
@@ -122,7 +123,7 @@ final class ControlWorld {
         return isServed
     }
 
-    /// Goes on until everybody waits.
+    /// Runs all jobs until everything waits.
     private func settle() {
         repeat {
             executor.run()
@@ -139,7 +140,7 @@ final class ControlWorld {
     }
 }
 
-// MARK: - What it tells of
+// MARK: - Contents
 
 extension ControlWorld {
     fileprivate static let quiet = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }

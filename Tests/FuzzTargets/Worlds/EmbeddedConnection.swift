@@ -1,10 +1,10 @@
-// What stands in for a socket and for threads where a fuzz target runs a whole connection.
+// Stand-ins for sockets and threads in fuzz targets that run a whole connection.
 
 import NIOCore
 import NIOEmbedded
 import Synchronization
 
-/// Ends one direction of a connection, which an embedded channel cannot.
+/// Ends one direction of a connection, which an embedded channel cannot do.
 final class HalfClosingHandler: ChannelOutboundHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
@@ -35,14 +35,14 @@ final class HalfClosingHandler: ChannelOutboundHandler {
         }
     }
 
-    /// The client has nothing more to ask.
+    /// Ends the client's side: it has nothing more to ask.
     func stopSending(_ channel: EmbeddedChannel) {
         guard channel.isActive else { return }
         channel.close(mode: .input, promise: nil)
     }
 }
 
-/// Runs tasks on the thread that asks it to, so that an input does the same every time.
+/// Runs tasks on the thread that calls `run`, so that an input behaves the same every time.
 final class SteppedExecutor: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 
@@ -53,7 +53,7 @@ final class SteppedExecutor: TaskExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// Until none is left, those included that came meanwhile.
+    /// Runs jobs until none is left, including those added meanwhile.
     func run() {
         while case let waiting = jobs.withLock({ exchange(&$0, with: []) }), !waiting.isEmpty {
             for job in waiting { job.runSynchronously(on: asUnownedTaskExecutor()) }

@@ -1,11 +1,11 @@
-// Whole frames around bytes of the fuzzer: a header that has to fit its payload is not found by
-// changing bytes.
+// Whole frames around the fuzzer's bytes: changing bytes at random does not produce a header that fits its
+// payload.
 
 import NIOCore
 import SDLProtocol
 
 extension Frame {
-    /// A frame of some step's bytes: kind, session and message ID first, the rest is its payload.
+    /// Frames made from a step's bytes: kind, session and message ID first; the rest is the payload.
     static func made(of step: inout FuzzBytes) -> [Frame] {
         let kind = step.byte()
         let session = step.byte() % 5
@@ -15,7 +15,7 @@ extension Frame {
         case 2, 3: return [rpc(&step, session, version: 2 + kind >> 3 & 3)]
         case 4: return rpc(&step, session, version: 5).inPieces(of: 1 + Int(kind >> 3) * 8)
         case 5:
-            // One that does not fit what was announced.
+            // Frames that do not match what the first frame announces.
             var frames = rpc(&step, session, version: 4).inPieces(of: 9)
             frames.remove(at: Int(kind >> 3) % frames.count)
             return frames
@@ -86,7 +86,7 @@ extension Frame {
 
     private static let functions = FunctionID.all.map(\.id.rawValue)
 
-    /// Type, function and correlation ID in three bytes, then JSON; behind a zero byte, bulk data.
+    /// An RPC: type, function and correlation ID in three bytes, then JSON; after a zero byte, bulk data.
     private static func rpc(_ step: inout FuzzBytes, _ session: UInt8, version: UInt8) -> Frame {
         let flags = step.byte()
         let type = RPCType(rawValue: flags & 3) ?? .request
@@ -108,10 +108,10 @@ extension Frame {
             payload: payload)
     }
 
-    /// The same message in a first and some consecutive frames.
+    /// The same message as a first frame and several consecutive frames.
     private func inPieces(of wanted: Int) -> [Frame] {
         var rest = payload
-        // More than this many reach nothing new.
+        // More pieces than this reach nothing new.
         let bytes = max(wanted, payloadBytes / 64 + 1)
         let pieces = max(1, (payloadBytes + bytes - 1) / bytes)
         var announcement = ByteBuffer()

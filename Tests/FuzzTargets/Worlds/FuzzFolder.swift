@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder for the files of one input; who makes it removes it.
+/// A folder for the files of one input; its creator removes it.
 struct FuzzFolder {
     let path: String
 
-    /// Where there is memory for files: relayctl has the disk keep what it makes (fsync), which takes a hundred times as
-    /// long as everything else an input costs.
+    /// In memory if possible: relayctl flushes its files to disk (fsync), which takes a hundred times as long
+    /// as everything else an input costs.
     private static let parent = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp"
 
     init() throws {

@@ -8,7 +8,7 @@ import OpenXCProtocol
 @testable import OpenXCRelay
 @testable import RelayCore
 
-/// A hub that speaks OpenXC, whose channels and clock are the script's.
+/// A hub that speaks OpenXC, whose channels and clock the script controls.
 final class VehicleWorld {
     private static let clients = 4
     private static let tapBytes = 64 << 10
@@ -18,7 +18,7 @@ final class VehicleWorld {
     private let settings: OpenXCSettings
     private var link: VehicleEnd?
     private var peers: [ClientEnd?] = Array(repeating: nil, count: clients)
-    /// Whether the vehicle interface may have refused something, or said what nobody asked for.
+    /// Whether the vehicle interface may have refused something, or sent something unasked.
     private var hasSpokenFreely = false
 
     init() throws {
@@ -109,7 +109,7 @@ final class VehicleWorld {
         link?.says(bytes)
     }
 
-    /// The next command that waits gets the answer that firmware gives.
+    /// Answers the next waiting command as firmware does.
     private func answer(_ bytes: inout FuzzBytes) {
         guard let link, !link.asked.isEmpty else { return }
         let command = link.asked.removeFirst()
@@ -134,7 +134,7 @@ final class VehicleWorld {
 
     // MARK: - The end
 
-    /// Everybody goes; what nobody wants any more has been taken back by then.
+    /// Closes all clients; by then, subscriptions that no client needs have been withdrawn.
     func finish() throws {
         for peer in peers { peer?.channel.close(promise: nil) }
         loop.run()
@@ -165,7 +165,7 @@ extension EmbeddedChannel {
     }
 }
 
-/// Reads what relayd has written, which is whole messages and nothing between them.
+/// Reads what relayd has written, which is whole messages with nothing between them.
 private enum StrictReading {
     static func messages(_ bytes: [UInt8], _ whose: String) throws -> [VehicleMessage] {
         var messages: [VehicleMessage] = []
@@ -199,16 +199,16 @@ private enum StrictReading {
 
 private final class VehicleEnd {
     let channel: EmbeddedChannel
-    /// Commands without an answer.
+    /// Commands that have not been answered.
     var asked: [CommandName] = []
-    /// What it was asked for and not asked to stop.
+    /// What the interface was asked for and not asked to stop.
     private(set) var wanted: Set<String> = []
 
     init(_ channel: EmbeddedChannel) { self.channel = channel }
 
     func says(_ bytes: [UInt8]) { channel.says(bytes) }
 
-    /// - Parameter afterFreeWords: It may have refused what is counted as wanted.
+    /// - Parameter afterFreeWords: Whether it may have refused what is counted as wanted.
     func hear(afterFreeWords: Bool) throws {
         for message in try StrictReading.messages(channel.heard(), "the vehicle interface") {
             try ensure(message.json.utf8.count < 383, "too long for firmware: \(message.json)")

@@ -23,7 +23,7 @@ struct BluetoothDoctorTests {
         var checks: [Check]
         var broken: String?
 
-        /// Those of Bluetooth, as "state: text".
+        /// The checks of Bluetooth, as "state: text".
         var bluetooth: [String] {
             checks.filter { $0.name == "bluetooth" }.map { "\($0.state): \($0.text)" }
         }
@@ -61,7 +61,7 @@ struct BluetoothDoctorTests {
                 try bluetooth.tell("adapter visible")
                 found = try await doctor(bluetooth, relayd.controlSocket)
                 #expect(found.bluetooth.last?.contains("a head unit can see hci0") == true)
-                // Names are the devices' own: they reach people without what a terminal obeys.
+                // Devices choose their names: they are shown without terminal control characters.
                 try bluetooth.tell("device \(Self.unit) SY%1B[31mNC paired")
                 found = try await doctor(bluetooth, relayd.controlSocket)
                 #expect(found.bluetooth.count == 4 && found.bluetooth[2].hasPrefix("hint: "))

@@ -80,7 +80,7 @@ struct BluetoothTests {
             let app = try await relayd.connectApp()
             try await headUnit.start(1, for: app)
             try await headUnit.checkBothWays(app, session: 1, 7)
-            // bluetoothd ends it: somebody chose so on the machine.
+            // bluetoothd ends the connection: somebody on the machine chose to.
             try bluetooth.tell("disconnect \(Self.unit)")
             _ = try await listening(relayd)
         }
@@ -196,7 +196,7 @@ struct BluetoothTests {
             let answer = try bluetooth.tell("questions")
             let questions = try #require(Int(answer))
             #expect(questions < 200, "2,000 changes, \(questions) questions")
-            // What the device calls itself is no order to a terminal, and no second line in a log.
+            // A device's name cannot control a terminal, nor begin a second line in a log.
             let device = try await relayd.status().accessory.device
             #expect(device == "SY?[31mNC? (\(Self.unit))")
         }

@@ -67,12 +67,12 @@ struct FakeBluetooth {
         _ = try await daemon.ended()
     }
 
-    /// What a program needs to use this bus instead of the machine's.
+    /// The environment that makes a program use this bus instead of the machine's.
     var environment: [String: String] { ["DBUS_SYSTEM_BUS_ADDRESS": bus] }
 
-    /// Gives an order; done when this returns.
+    /// Gives an order, which is carried out when this returns.
     ///
-    /// - Returns: what is said behind "ok".
+    /// - Returns: the rest of the answer after "ok".
     @discardableResult
     func tell(_ order: String) throws -> String {
         try orders.tell(order).trimmingCharacters(in: .whitespaces)

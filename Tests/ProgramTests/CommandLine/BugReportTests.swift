@@ -20,7 +20,7 @@ struct BugReportTests {
         return text.output
     }
 
-    /// What an app and a head unit tell that is nobody's business.
+    /// Private data that an app and a head unit exchange.
     private enum Secret {
         static let vin = "1FMEU73E96UA12345"
         static let phones = ["+41791234567", "0799876543"]
@@ -31,7 +31,7 @@ struct BugReportTests {
         static let device = "Pixel of Ann"
         static let texts = phones + [vin, place, person, resumption, device]
 
-        /// As it stands in a dump, with and without spaces.
+        /// The text as it appears in a dump, with and without spaces.
         static func dumps(_ text: String) -> [String] {
             let pairs = text.utf8.map { String($0, radix: 16) }
             return [pairs.joined(), pairs.joined(separator: " ")]
@@ -98,14 +98,14 @@ struct BugReportTests {
                 for hash in ["7a1debef", "7A1DEBEF", "\(Secret.hashID)"] {
                     #expect(!text.contains(hash), "\(hash)")
                 }
-                // It was there to be taken out, and what is not secret is there still.
+                // The secrets were there to be redacted, and everything else is still there.
                 for words in [
                     "[redacted]", "DialNumber", "SendLocation", "OnHashChange", "\"rpm\"",
                     "\"900\"", "Ann", "carries no hash ID, expected [redacted]", "\"schema\"",
                 ] {
                     #expect(text.contains(words), "\(words)")
                 }
-                // Unless they are asked for, parameters stay here altogether.
+                // Unless asked for, parameters are left out altogether.
                 let plain = relayd.directory.file("plain.tar.gz")
                 let other = try await relayd.relayctl("bugreport", "--file", plain)
                 #expect(other.output.contains("the IP addresses they came from"))
@@ -169,7 +169,7 @@ struct BugReportTests {
     @Test("of an instance the journal of its own unit is asked for")
     func instance() async throws {
         try await TemporaryDirectory.run { directory in
-            // Says what it was asked for, as the real one would say what it found.
+            // Prints what it was asked for, where the real one would print what it found.
             let journalctl = try directory.write(
                 "#!/bin/sh\necho \"asked: $*\"\n", to: "journalctl")
             chmod(journalctl, 0o755)

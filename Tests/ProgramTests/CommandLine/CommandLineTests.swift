@@ -36,7 +36,7 @@ struct CommandLineTests {
                 ], "\(check.errors)")
             #expect(check.errors.contains("did you mean \"accessory\"?"))
 
-            // The same words and status when it is to run with that file.
+            // The same words and status when relayd is started with that file.
             let run = try await Program.relayd.run([
                 "--config", file, "--control-socket", directory.file("relayd.sock"),
             ])

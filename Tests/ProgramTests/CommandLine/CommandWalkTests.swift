@@ -11,15 +11,15 @@ import Traces
 
 @Suite("All of relayctl's commands", .serialized)
 struct CommandWalkTests {
-    /// How each command is called when all goes well, in an order in which it does; and how it ends
-    /// where no relayd runs.
+    /// How a command is called when all goes well, in an order in which it does, and how it ends where
+    /// no relayd runs.
     struct Walk {
         var name: String
         var arguments: [String] = []
         var alone: Int32 = 2
-        /// It has a screen and no JSON, and says so: these tests have no terminal. TopTests has one.
+        /// The command has a screen and no JSON, and says so: these tests have no terminal. TopTests has one.
         var isScreen = false
-        /// It is about vehicle interfaces, and says so: these tests have a head unit.
+        /// The command is about vehicle interfaces, and says so: these tests have a head unit.
         var isOfVehicles = false
     }
 
@@ -61,7 +61,7 @@ struct CommandWalkTests {
         ]
     }
 
-    /// A trace of nothing, or of an app that says hardly anything: all that the walk needs.
+    /// A trace that is empty, or has an app that says hardly anything: all that the walk needs.
     private static func trace(_ directory: TemporaryDirectory, hasApp: Bool = false) -> String {
         let path = directory.file(hasApp ? "app.pcapng" : "walk.pcapng")
         var encoder = TraceEncoder(
@@ -93,7 +93,7 @@ struct CommandWalkTests {
         return path
     }
 
-    /// A scenario that needs nobody.
+    /// A scenario that needs no app.
     private static func scenario(_ directory: TemporaryDirectory) -> String {
         let path = directory.file("walk.yaml")
         let text = "scenario: A walk\nsteps:\n  - pause: 1ms\n"
@@ -127,7 +127,7 @@ struct CommandWalkTests {
         return Set(lines.compactMap { Int32($0.split(separator: " ")[0]) })
     }
 
-    /// What is no JSON, as one document or one object per line, is an error.
+    /// Throws if the text is not JSON, as one document or one object per line.
     private static func parse(_ text: String) throws {
         if (try? JSONSerialization.jsonObject(with: Data(text.utf8))) != nil { return }
         for line in text.split(separator: "\n") {
@@ -135,7 +135,7 @@ struct CommandWalkTests {
         }
     }
 
-    /// Surroundings with a journal of one line, whatever this machine has.
+    /// An environment with a journal of one line, whatever this machine has.
     private static func surroundings(_ directory: TemporaryDirectory) throws -> [String: String] {
         let script = try directory.write(
             """
@@ -170,7 +170,7 @@ struct CommandWalkTests {
             ]) { $1 }
             try await relayd.until("open") { $0.accessory.state == .open }
             for form in [[], ["--json"]] {
-                // What the walk does to them, it does to these.
+                // The link and the app that the walk acts on.
                 _ = try await relayd.relayctl("server", "on")
                 try await relayd.until("open") { $0.accessory.state == .open }
                 let app = try await relayd.connectApp()
@@ -221,7 +221,7 @@ struct CommandWalkTests {
             let environment = try Self.surroundings(directory).merging([
                 ControlSocket.environmentVariable: directory.file("nobody.sock")
             ]) { $1 }
-            // Nobody listens on port 1: the sample app is refused.
+            // Nothing listens on port 1: the sample app is refused.
             for walk in Self.walks(port: 1, directory: directory) {
                 let help = try await Program.relayctl.run([walk.name, "--help"])
                 #expect(help.ending == .exited(0))

@@ -1,5 +1,5 @@
-// Every exit code that the help of a command promises, brought about with the built programs. What
-// ends with 0, without relayd, and with a wrong option is in `CommandWalkTests`.
+// Every exit code that the help of a command promises, produced with the built programs. Runs that end
+// with 0, lack a relayd or have a wrong option are in `CommandWalkTests`.
 
 import ControlAPI
 import Foundation
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("relayctl's exit codes", .serialized)
 struct ExitCodeTests {
-    /// How a command ends, and what it says then.
+    /// A command's exit code and the words it prints with it.
     private struct Row {
         var arguments: [String]
         var code: Int32
@@ -95,7 +95,7 @@ struct ExitCodeTests {
         Row(arguments: ["inject", "--app", "1", "hmi", "HALF"], code: 64, words: "one of FULL"),
     ]
 
-    /// Without a home, nor tshark to ask for the folders.
+    /// Without a home, and without tshark to ask for the folders.
     private static let homeless = [
         Row(
             arguments: ["wireshark", "--install"], code: 1, words: "/dev/null/.local cannot be made"
@@ -242,7 +242,7 @@ struct ExitCodeTests {
         }
     }
 
-    /// Answers whatever is asked as relayd does that does not want to.
+    /// Answers every request as a relayd does that refuses it.
     private final class Refusing: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -1,5 +1,5 @@
-// What bash offers with the script that relayctl prints for it, in front of a running relayd. What
-// relayctl is asked by the script is in `CompletionsTests`.
+// What bash offers with the script that relayctl prints for it, beside a running relayd. The script's
+// requests to relayctl are in `CompletionsTests`.
 
 import ControlAPI
 import Foundation
@@ -9,7 +9,7 @@ import SDLProtocol
 import Testing
 
 @Suite("Completion in bash") struct ShellCompletionTests {
-    /// Completes the line that is its argument, and prints what is offered.
+    /// Completes the line given as its argument, and prints what is offered.
     private static let script = """
         source <("$RELAYCTL" --generate-completion-script bash)
         COMP_LINE=$1 COMP_POINT=${#1}
@@ -35,8 +35,8 @@ import Testing
         return done.output.split(separator: "\n").map(String.init)
     }
 
-    /// Names of apps come from relayd, for which a shell does not wait long: asks again, as somebody does who
-    /// presses Tab on a busy machine.
+    /// Names of apps come from relayd, for which a shell does not wait long: asks again, like a user who presses
+    /// Tab again on a busy machine.
     private static func offersSoon(
         _ name: String, for line: String, _ relayd: Relayd
     ) async throws -> Bool {

@@ -35,7 +35,7 @@ struct APIDocumentTests {
 
     // MARK: Examples
 
-    /// Types that no example can show: bodies, and what is not plugged in everywhere.
+    /// Types that no example can show: request bodies, and devices that are not plugged in everywhere.
     private static let notAnswered: Set<String> = [
         "ReasonRequest", "RecordRequest", "DriveRequest", "MarkRequest", "ServerRequest",
         "VehicleCommandRequest", "OwnAppRequest", "DriveProblem",
@@ -62,14 +62,14 @@ struct APIDocumentTests {
             for route in document.routes {
                 let example = try #require(route.example)
                 if route.title.contains("/v1/vehicle") {
-                    // Said by a head unit in the same way everywhere.
+                    // With a head unit, all these routes give the same answer.
                     let answer = try await run(example, relayd)
                     #expect(answer.status == 409, "\(example): \(answer.body)")
                     #expect(try differences(answer, "APIError", document, seen: &seen) == [])
                     continue
                 }
                 if route.title.hasPrefix("PUT /v1/server") {
-                    // Else there is nothing to switch on.
+                    // Otherwise there is nothing to switch on.
                     _ = try await relayd.relayctl("server", "off")
                 }
                 let answer = try await run(example, relayd)
@@ -120,7 +120,7 @@ struct APIDocumentTests {
         return document.differences(json, type, seen: &seen)
     }
 
-    /// What the examples do not ask for: errors, a file's message, relayctl's own document.
+    /// Checks what the examples do not request: errors, a file's message, relayctl's own document.
     private func others(
         _ relayd: Relayd, _ document: APIDocument, seen: inout Set<String>
     ) async throws {
@@ -154,8 +154,8 @@ struct APIDocumentTests {
         #expect(document.differences(list, "DeviceList", seen: &seen) == [])
     }
 
-    /// The examples that are about a vehicle interface: one that has said something of each kind, with a
-    /// client that has asked for something of each kind.
+    /// Runs the examples about a vehicle interface: it has said something of each kind, and its client has
+    /// asked for something of each kind.
     private func vehicle(_ document: APIDocument, seen: inout Set<String>) async throws {
         var found: Set<String> = []
         let config = "openxc:\n  listen: 127.0.0.1:0\n  writes: [\"127.0.0.1 can:1:0x7e0\"]\n"
@@ -252,7 +252,7 @@ struct APIDocumentTests {
         return app
     }
 
-    /// All of it has been seen and answered.
+    /// Waits until all of it has been seen and answered.
     private func untilBusy(_ relayd: Relayd) async throws {
         let deadline = NIODeadline.now() + FramePeer.patience
         while true {
@@ -267,7 +267,7 @@ struct APIDocumentTests {
             {
                 return
             }
-            // Each question waits for relayd's answer.
+            // Each request waits for relayd's answer.
             try #require(NIODeadline.now() < deadline, "\(report)")
         }
     }

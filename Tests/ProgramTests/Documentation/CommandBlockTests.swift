@@ -1,6 +1,6 @@
-// The blocks of commands on the committed pages, run as somebody would type them: relayd and relayctl are the
-// built ones, in front of a bench with the simulated head unit and an app. What would change the machine, or
-// asks another one, is a stand-in that keeps what it was called with, which is looked at.
+// The blocks of commands on the committed pages, run as a user would type them: relayd and relayctl are the
+// built ones, with a bench of the simulated head unit and an app. Programs that would change the machine, or
+// ask another one, are replaced by stand-ins that record their calls, and the calls are checked.
 
 import ControlAPI
 import Foundation
@@ -9,7 +9,7 @@ import RelayTesting
 import Testing
 
 @Suite("The commands on the pages") struct CommandBlockTests {
-    /// Blocks that are not run: a word of theirs, and why.
+    /// Blocks that are not run: a word in each, and the reason.
     private static let notRun: [(page: String, with: String, reason: String)] = [
         ("Sources/ControlAPI/API.md", "curl", "APIDocumentTests runs each of them"),
         (
@@ -57,7 +57,7 @@ import Testing
         ),
     ]
 
-    /// What stands in for programs of others.
+    /// Programs of others that are replaced by stand-ins.
     private static let standIns = [
         "sudo", "sudoedit", "ssh", "adb", "apt", "systemctl", "journalctl", "git", "swift", "tar",
         "ls",
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: The surroundings
 
-    /// Writes down how it was called, a line for a call, with its words between tabs.
+    /// Records how it was called, one line per call, with its words separated by tabs.
     private static let standIn = """
         #!/bin/sh
         { printf '%s' "${0##*/}"; for word; do printf '\\t%s' "$word"; done; echo; } >>"$CALLS"
@@ -84,8 +84,8 @@ import Testing
 
         """
 
-    /// relayd in front would run for ever: its command line and configuration are checked. Behind "&" it
-    /// runs.
+    /// In the foreground relayd would run for ever: its command line and configuration are only checked.
+    /// With "&" it runs.
     private static let relayd = """
         #!/bin/bash
         if [ $# = 0 ]; then
@@ -95,8 +95,8 @@ import Testing
 
         """
 
-    /// The bench of the test, whatever socket and port the page names; nothing that goes on for ever or fills a
-    /// terminal, and no browser. No device is plugged in.
+    /// Uses the test's bench, whatever socket and port the page names; runs nothing that goes on for ever or fills
+    /// a terminal, and opens no browser. No device is plugged in.
     private static let relayctl = """
         #!/bin/bash
         arguments=()
@@ -175,7 +175,7 @@ import Testing
         func remove() { try? FileManager.default.removeItem(at: folder) }
     }
 
-    /// A bench on which something goes on: "My App" is registered and on the screen.
+    /// A bench with some activity: "My App" is registered and on the screen.
     private static func bench(_ body: (Relayd) async throws -> Void) async throws {
         try await Relayd.run(accessory: "sim:", ["--dashboard", "127.0.0.1:0"]) { relayd in
             let app = try await Program.relayctl.start([
@@ -248,7 +248,7 @@ import Testing
         }
         let run = pages.map { page in page.blocks.filter { Self.isRun($0, of: page) }.count }
         #expect(run.reduce(0, +) > 50)
-        // Commands stand in blocks that say so, or they would not be looked at.
+        // Commands must be in blocks marked as such, or they would not be checked.
         for page in pages where page.path != "CHANGELOG.md" {
             for block in page.blocks where block.language.isEmpty {
                 #expect(
@@ -262,7 +262,7 @@ import Testing
     func inSentences() throws {
         var count = 0
         for page in try MarkdownPage.all() where page.path != "CHANGELOG.md" {
-            // "ssh -L" alone is a name.
+            // "ssh -L" alone is a name, not a call.
             for span in page.codeSpans where !span.text.contains("…") && span.text != "ssh -L" {
                 let words = StandInCalls.words(span.text)
                 guard words.count > 1, StandInCalls.isKnown(words[0]) else { continue }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Connect your app, walked through", .serialized)
 struct ConnectYourAppTests {
-    /// A section of the page, and what an app with its library says first.
+    /// A section of the page, and the first frames of an app with its library.
     struct Library: CustomStringConvertible, Sendable {
         let heading: String
         let firstWords: @Sendable () throws -> [ByteBuffer]
@@ -34,9 +34,9 @@ struct ConnectYourAppTests {
         return try (0..<2).map { _ in try #require(try decoder.next()).wire }
     }
 
-    /// There is no recording of sdl_ios. These are made by hand after the protocol specification: StartService
-    /// in a frame of version 1 with the highest version (4.2.2.2), and the parameters that the library's
-    /// lifecycle configuration makes of the lines on the page.
+    /// There is no recording of sdl_ios. These frames are made by hand from the protocol specification:
+    /// StartService in a frame of version 1 with the highest version (4.2.2.2), and the parameters that the
+    /// library's lifecycle configuration produces from the lines on the page.
     private static func handMade() throws -> [ByteBuffer] {
         let start =
             "100701000000002020000000"
@@ -69,7 +69,7 @@ struct ConnectYourAppTests {
         return block.text.split(separator: "\n").map(String.init)
     }
 
-    /// Whether a line is as the page has it: its number and time do not count, and "…" stands for anything.
+    /// Whether a line is as the page shows it: its number and time are ignored, and "…" stands for anything.
     private static func isAsShown(_ line: String, _ shown: String) -> Bool {
         func rest(_ line: String) -> String {
             String(line.trimmingPrefix(#/(?: *\d+ )?\d\d:\d\d:\d\d\.\d+/#))

@@ -1,5 +1,5 @@
-// The man pages against the programs they describe: Documentation/write-man makes them of what the programs
-// tell about themselves, and these tests hold them to what --help says.
+// The man pages against the programs they describe: Documentation/write-man generates them from what the
+// programs tell about themselves, and these tests compare them with --help.
 
 import Foundation
 import RelayTesting
@@ -24,7 +24,7 @@ import Testing
         Set(text.matches(of: #/--[a-z][a-z-]*/#).map { String($0.0) })
     }
 
-    /// The lines of a help text that begin an option.
+    /// The lines of a help text that start an option.
     private static func optionLines(_ help: String) -> String {
         guard let list = help.firstRange(of: "\nOPTIONS:\n") else { return "" }
         return help[list.upperBound...].split(separator: "\n")

@@ -1,5 +1,5 @@
-// How the pages may call programs that are not relayd's: what is known of each of them is written down here,
-// because a test cannot ask them.
+// How the pages may call programs that do not belong to relayd: what is known of each of them is written down
+// here, because a test cannot ask them.
 
 import ControlAPI
 import Foundation
@@ -95,7 +95,7 @@ enum StandInCalls {
 
     // MARK: One by one
 
-    /// As root, which these tests may be, it would set this machine up.
+    /// Run by root, as these tests may be, it would set up this machine.
     private static func setUp(_ words: [String]) -> String? {
         let options = [
             "gadget": ["--undo", "--user", "pi"], "bluetooth": ["--undo", "--visible"],
@@ -111,7 +111,7 @@ enum StandInCalls {
             atPath: Checkout.root.appending(path: "Scripts/\(name)").path)
     }
 
-    /// The script is there, and says something of each option.
+    /// Checks that the script exists and mentions each option.
     private static func script(_ program: String, _ arguments: [String]) -> String? {
         let name = program.hasPrefix("Scripts/") ? String(program.dropFirst(8)) : program
         let file = Checkout.root.appending(path: "Scripts/\(name)")
@@ -120,7 +120,7 @@ enum StandInCalls {
         }
         for option in arguments where option.hasPrefix("--") {
             let known = text.contains(option) || name == "test" && option == "--filter"
-            // What a script hands over to a program of ours.
+            // Options that a script hands on to one of our programs.
             let handedOver = ["bench", "model"].contains(name)
             if !known, !handedOver { return "Scripts/\(name) has no \(option)" }
         }
@@ -202,7 +202,7 @@ enum StandInCalls {
 
     // MARK: Words
 
-    /// Words as a shell has them; only what the pages use.
+    /// Splits a text into words as a shell does; only what the pages use.
     static func words(_ text: String) -> [String] {
         var words: [String] = []
         var word = ""
@@ -225,7 +225,7 @@ enum StandInCalls {
             }
         }
         if isWord || !word.isEmpty { words.append(word) }
-        // Of several commands the first.
+        // Of several commands, only the first.
         if let end = words.firstIndex(where: { ["&&", "|", ";"].contains($0) }) {
             return Array(words[..<end])
         }

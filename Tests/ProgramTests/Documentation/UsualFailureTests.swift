@@ -1,6 +1,6 @@
-// The failures that "Connect your app" describes, made to happen on the built programs with each library's
-// first frames: relayd prints what the page says it does. What the libraries print themselves, and that
-// relayd is silent about an app that never reaches it, cannot be shown here.
+// The failures that "Connect your app" describes, provoked in the built programs with each library's first
+// frames: relayd prints what the page says. The output of the libraries themselves, and relayd's silence
+// about an app that never reaches it, cannot be shown here.
 
 import ControlAPI
 import Foundation
@@ -105,7 +105,7 @@ struct UsualFailureTests {
                 let app = try await relayd.connectApp()
                 try await app.send(bytes: words[0])
                 _ = try await headUnit.next()
-                // Ten seconds, in which nobody says anything.
+                // After ten seconds of silence.
                 let line = try await relayd.process.output.first(containing: "has no answer")
                 Self.expect(try page.quotation("StartService rpc has no answer"), in: line)
                 try await Self.expectNoGrant(page, relayd)

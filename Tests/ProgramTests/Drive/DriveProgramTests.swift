@@ -1,4 +1,4 @@
-// The built programs drive a conversation: relayctl says things in the place of an app and of the head unit,
+// The built programs drive a conversation: relayctl speaks in the place of an app and of the head unit,
 // simulated or scripted.
 
 import ControlAPI
@@ -10,7 +10,7 @@ import SDLProtocol
 import Testing
 
 extension Relayd {
-    /// Observers come behind the traffic, so they are asked until they have seen it.
+    /// Observers lag behind the traffic, so this asks until they have seen it.
     fileprivate func tailed(_ arguments: String..., shows words: String...) async throws {
         var output = ""
         for _ in 0..<100 {
@@ -65,7 +65,7 @@ struct DriveProgramTests {
                 #expect(header.correlationID == 77)
                 break
             }
-            // Observers see whose words they are.
+            // Observers see who sent it.
             try await relayd.tailed("rpc:Show", shows: "by relayd", "to relayd")
             await app.close()
         }
@@ -101,7 +101,7 @@ struct DriveProgramTests {
                 "send", "--app", "radio", "Show", "alignment:=3")
             #expect(sent.errors.contains(try #require(one.refusal)), "\(sent.errors)")
             #expect(refusal.contains("alignment is 3"))
-            // What cannot be meant at all is a bad request, with or without a check.
+            // A request that makes no sense is a bad one, with or without a check.
             let request = try await ControlRequest.post(
                 "/v1/apps/radio/inject", #"{"rpc": "Show", "type": "request", "check": true}"#,
                 at: relayd.controlSocket)
@@ -212,7 +212,7 @@ struct DriveProgramTests {
                 let answer = try #require(request.success)
                 try await headUnit.send(answer)
                 try await relayd.logged("answered Show of relayd's too late")
-                // The next thing that the app hears is its own.
+                // The next thing that the app hears is the answer to its own request.
                 try await headUnit.checkBothWays(app, session: 1)
                 await app.close()
             }

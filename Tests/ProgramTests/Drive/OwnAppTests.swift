@@ -1,4 +1,4 @@
-// relayctl sends RPCs from an app that the built relayd itself is, to a head unit that is simulated or scripted.
+// relayctl sends RPCs from an app that the built relayd plays itself, to a simulated or scripted head unit.
 
 import ControlAPI
 import Foundation
@@ -27,7 +27,7 @@ struct OwnAppTests {
             #expect(second.output.hasPrefix("SUCCESS"), "\(second.output)\(second.errors)")
             let again = try await relayd.relayctl("send", "--as", "RPC tester")
             #expect(again.output == "relayd is the app \"RPC tester\", and was before")
-            // To everybody else it is an app like others.
+            // To everyone else it is an app like any other.
             let named = try await relayd.relayctl("send", "--app", "tester", "ListFiles")
             #expect(named.ending == .exited(0), "\(named.errors)")
             let left = try await relayd.relayctl("send", "--as", "RPC tester", "--leave")

@@ -48,7 +48,7 @@ struct RequestCommandTests {
             #expect(lines.first?.hasPrefix("@-2 ") == true)
             #expect(lines.first?.hasSuffix("-> SUCCESS") == true)
             #expect(lines.last?.contains("--app radio DeleteFile syncFileName=no  -> ") == true)
-            // Braces that were sent are no blanks now.
+            // Braces that were sent are not placeholders now.
             let again = try await tool("send", "@-2")
             #expect(again.ending == .exited(0), "\(again.errors)")
             let latest = try await tool("request", "history", "--json")

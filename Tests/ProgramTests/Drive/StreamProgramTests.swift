@@ -56,7 +56,7 @@ struct StreamProgramTests {
                     ($0.media?.files, $0.media?.openFiles) == (1, 0)
                 }
                 #expect(try Self.saved(folder, ".h264") == film)
-                // The log comes behind.
+                // The log lags behind.
                 try await relayd.until(
                     "in the log: who sent it, and who got the answer",
                     ask: {
@@ -78,7 +78,7 @@ struct StreamProgramTests {
                     + [16, 0, 0, 0, 1, 0, 1, 0, 0x80, 0x3E, 0, 0, 0, 0x7D, 0, 0, 2, 0, 16, 0]
                     + Array("data".utf8) + [0, 0x19, 0, 0]
                 let path = relayd.directory.file("prompt.wav")
-                // What stands behind the sound is no sound.
+                // The data after the sound is not sound.
                 try Data(header + sound + Array("LIST".utf8)).write(
                     to: URL(fileURLWithPath: path))
                 let start = ContinuousClock.now
@@ -125,7 +125,7 @@ struct StreamProgramTests {
                 #expect(end.controlType == .endService && end.service == .video)
                 try await headUnit.send(.control(.endServiceACK, service: .video, session: 1))
                 #expect(try await done.ending == .exited(0))
-                // The next thing that the app hears is its own.
+                // The next thing that the app hears is the answer to its own request.
                 try await headUnit.checkBothWays(app, session: 1)
                 await app.close()
             }

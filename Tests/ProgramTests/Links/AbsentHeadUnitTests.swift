@@ -85,7 +85,7 @@ struct AbsentHeadUnitTests {
     func hangUps() async throws {
         try await FakeAccessory.run { accessory in
             try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
-                // Each link lives shorter than a second, so relayd waits a little longer each time.
+                // Each link lasts less than a second, so relayd waits a little longer each time.
                 for _ in 1...4 {
                     let headUnit = try await accessory.nextLink()
                     let app = try await relayd.connectApp()

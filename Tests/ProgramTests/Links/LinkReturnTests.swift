@@ -1,5 +1,5 @@
-// The built relayd is back at a head unit on this machine that listens again, however often that one
-// is restarted. How soon is measured by the `return` benchmark; `HeadUnitReturnTests` play it.
+// The built relayd reconnects to a head unit on this machine that listens again, however often it is
+// restarted. The `return` benchmark measures how soon; `HeadUnitReturnTests` play it.
 
 import ControlAPI
 import NIOCore
@@ -27,7 +27,7 @@ struct LinkReturnTests {
                         headUnit = try await accessory.nextLink()
                         try await relayd.until("open") { $0.accessory.state == .open }
                     }
-                    // Nobody listens any more: relayd must not be back before it has been away.
+                    // Nothing listens any more: relayd must not be back before the link was lost.
                     await headUnit?.close()
                     attempts = try await relayd.until("lost") { $0.accessory.state == .waiting }
                         .accessory.attempts
@@ -45,11 +45,11 @@ struct LinkReturnTests {
                 let later = try await relayd.until("many attempts") {
                     $0.accessory.attempts >= first.accessory.attempts + 40
                 }
-                // Both ends include more time than the attempts took, so only a relayd that tries
+                // Both ends of the measured time lie outside the attempts, so only a relayd that tries
                 // too often can fail this.
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
                 let attempts = later.accessory.attempts - first.accessory.attempts
-                // 50 ms less a quarter; the status counts with up to a second's delay.
+                // 50 ms minus a quarter; the status counts with up to a second's delay.
                 #expect(Double(attempts) <= (seconds + 1) * 27)
                 #expect(later.accessory.reason?.code == "refused")
             }

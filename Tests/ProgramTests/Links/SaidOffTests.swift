@@ -1,5 +1,5 @@
-// A head unit that says goodbye and leaves its link standing, as sdl_core does for most of a minute
-// when it is told to stop.
+// A head unit that says goodbye but keeps its link open, as sdl_core does for most of a minute when
+// it is told to stop.
 
 import ControlAPI
 import NIOCore

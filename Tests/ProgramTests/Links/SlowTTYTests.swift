@@ -44,7 +44,7 @@ struct SlowTTYTests {
             let shown = try await relayd.relayctl("status")
             #expect(shown.output.contains("closing \(path) hangs in its driver"))
 
-            // As soon as the driver lets go the device is opened again.
+            // As soon as the driver lets go, the device is opened again.
             try tty.order("")
             try await relayd.until("open again") { $0.accessory.state == .open }
             try await relayd.process.errors.first(
@@ -88,7 +88,7 @@ struct SlowTTYTests {
                     try await again.send(.startService())
                     #expect(try await again.next().controlType == .startServiceACK)
 
-                    // Half a minute is what the driver waits; the stop does not.
+                    // The driver waits half a minute; the stop does not.
                     process.signal(SIGTERM)
                     #expect(try await process.ended() == .exited(0))
                     #expect(!tty.done.contains("close over"))
@@ -103,9 +103,9 @@ struct SlowTTYTests {
             try await relayd.until("open") { $0.accessory.state == .open }
             try tty.order("close stuck exit")
             relayd.process.signal(SIGTERM)
-            // relayd has stopped, without the close, and would be gone in a moment.
+            // relayd has stopped without closing the device, and would be gone in a moment.
             try await tty.until("exit waits")
-            // Still stuck, so that no signal ends it before.
+            // Still stuck, so that no signal ends it earlier.
             try tty.order("stuck exit")
             try await tty.until("close over")
             #expect(try await relayd.process.ended() == .exited(0))
@@ -186,7 +186,7 @@ struct SlowTTYTests {
         }
     }
 
-    /// The device appears, and relayd may not open it.
+    /// Runs `body` once the device appears and relayd is not allowed to open it.
     private func onADeniedTTY(_ body: (SlowTTY, Relayd) async throws -> Void) async throws {
         try await SlowTTY.withRelayd(isPlugged: false) { tty, relayd in
             try await relayd.until("absent") { $0.accessory.reason?.code == "absent" }

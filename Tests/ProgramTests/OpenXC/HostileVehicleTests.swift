@@ -22,7 +22,7 @@ struct HostileVehicleProgramTests {
             let commands = 500
             try await flooder.says(
                 String(repeating: #"{"command":"device_id"}"# + "\0", count: commands))
-            // No more than a client may have open. They stay without an answer.
+            // As many as a client may have open, and no more. They stay unanswered.
             try await vehicle.hears(
                 String(repeating: #"{"command":"device_id"}"# + "\0", count: 32))
             try await relayd.until("the others are counted") {
@@ -62,7 +62,7 @@ struct HostileVehicleProgramTests {
             let sleeper = try await relayd.connectClient(readsByItself: false)
             // So that the kernel is full before the minute is over, also on a busy machine.
             try await sleeper.channel.setOption(.socketOption(.so_rcvbuf), value: 4096).get()
-            // Until something is lost, and no more: who reads nothing for a minute is disconnected.
+            // Until something is lost, and no longer: a client that reads nothing for a minute is disconnected.
             let speeds = (0..<2000).map { Stand.speed($0) }.joined()
             var sent = 0
             var status = try await relayd.status()
@@ -80,7 +80,7 @@ struct HostileVehicleProgramTests {
             var (number, taken) = (0, 0)
             var heard = ""
             while number < sent - lost {
-                // All that is there at once: there may be megabytes.
+                // Everything there is at once: there may be megabytes.
                 let count = max(1, try await sleeper.receivedBytes() - taken)
                 taken += count
                 heard += String(buffer: try await sleeper.next(bytes: count))
@@ -170,7 +170,7 @@ struct HostileVehicleProgramTests {
         try await Stand.run { relayd, vehicle, _ in
             let client = try await relayd.connectClient()
             for (format, number) in [(MessageFraming.protobuf, 1), (.json, 2), (.protobuf, 3)] {
-                // A response is always in the form in force; relayd speaks it from then on.
+                // A response always comes in the current format; relayd uses it from then on.
                 var bytes: [UInt8] = []
                 try format.append(
                     VehicleMessage(

@@ -49,7 +49,7 @@ struct SharedVehicleTests {
                 try await client.says(#"{"command":"payload_format","format":"protobuf"}"# + "\0")
                 try await client.hears(done)
             }
-            // From protobuf to JSON, which is lines again for who began with them.
+            // From protobuf to JSON, which is lines again for a client that began with them.
             try await clients[2].0.says(#"{"command":"payload_format","format":"json"}"# + "\0")
             let answer = VehicleMessage(
                 .response(CommandResponse(.payloadFormat, status: true)))
@@ -66,7 +66,7 @@ struct SharedVehicleTests {
             for (client, framing) in clients {
                 var expected: [UInt8] = []
                 for message in messages {
-                    // A trace's first line is no message.
+                    // A trace's first line is not a message.
                     if case .header = message.content { continue }
                     try framing.append(message, to: &expected)
                 }

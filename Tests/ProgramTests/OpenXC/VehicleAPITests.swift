@@ -1,4 +1,4 @@
-// What programs ask of a vehicle interface over the control API, and what it answers, the bad habits too.
+// What programs ask of a vehicle interface over the control API, and how it answers, bad habits included.
 
 import ControlAPI
 import Foundation

@@ -6,7 +6,7 @@ import OpenXCProtocol
 import RelayTesting
 import Testing
 
-/// A vehicle interface that says what a test lets it say, and a relayd that shares it.
+/// A vehicle interface that says what a test makes it say, and a relayd that shares it.
 struct VehicleBench {
     let relayd: Relayd
     let vehicle: FramePeer
@@ -42,7 +42,7 @@ struct VehicleBench {
         try await vehicle.send(bytes: ByteBuffer(string: messages.map { $0 + "\0" }.joined()))
     }
 
-    /// It gets these next.
+    /// Expects the vehicle interface to receive these next.
     func hears(_ messages: String..., sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -61,7 +61,7 @@ struct VehicleBench {
         try await ControlRequest.post(route, body, at: relayd.controlSocket)
     }
 
-    /// Asks until it is so. Each question waits for relayd's answer.
+    /// Asks until `isSo` holds. Each request waits for relayd's answer.
     @discardableResult
     func until(
         _ what: Comment, _ isSo: (VehicleReport) -> Bool,
@@ -76,7 +76,7 @@ struct VehicleBench {
         }
     }
 
-    /// Something of every kind has been said, and asked for.
+    /// Has something of every kind said and asked for.
     func isBusy() async throws {
         let client = try await relayd.connectApp()
         let request =
@@ -117,7 +117,7 @@ struct VehicleBench {
                 #"{"command_response":"\#(name)","message":"\#(message)","status":true}"#)
         }
 
-        /// Of 0x7e0, mode 1; as JSON has it.
+        /// A diagnostic request to 0x7e0, mode 1, and its answers, in JSON.
         static func diagnostic(
             _ action: String, pid: Int, frequency: Int? = nil, taken: Bool = true,
             _ answers: String...
@@ -137,7 +137,7 @@ struct VehicleBench {
         }
     }
 
-    /// Has somebody ask while the vehicle interface has its part of the dialogue.
+    /// Runs `ask` while the vehicle interface plays its part of the dialogue.
     func during<Value: Sendable>(
         _ exchanges: Exchange..., sourceLocation: SourceLocation = #_sourceLocation,
         _ ask: @Sendable () async throws -> Value

@@ -38,7 +38,7 @@ struct VehicleScreenTests {
         }
     }
 
-    /// The shell is back, with this code and the settings as they were.
+    /// Expects the shell to be back, with this exit code and the terminal's settings as they were.
     private static func expectShell(_ tmux: Tmux, code: Int32) async throws {
         try await tmux.until("the shell is back") { $0.last { !$0.isEmpty } == ">" }
         try await tmux.type(
@@ -49,7 +49,7 @@ struct VehicleScreenTests {
         #expect(screen.contains("same") && screen.contains("code \(code)"), "\(screen)")
     }
 
-    /// The question of this command, and not one that is still on the screen.
+    /// Waits for the question of this command, not one that is still on the screen.
     private static func untilAsked(_ tmux: Tmux) async throws {
         try await tmux.until("it is asked") { screen in
             screen.contains { $0.contains("This will be written to the vehicle. Continue? [y/N]") }
@@ -173,7 +173,7 @@ struct VehicleScreenTests {
             try await tmux.type("Y")
             try await tmux.until("horn true was sent to the vehicle interface")
             try await Self.expectShell(tmux, code: 0)
-            // The first that it hears.
+            // This is the first thing that the vehicle interface hears.
             try await bench.hears(#"{"name":"horn","value":true}"#)
         }
     }

@@ -1,4 +1,4 @@
-// The built relayd in front of vehicle interfaces that are none: the simulated one, and traces.
+// The built relayd with stand-ins for vehicle interfaces: the simulated one, and traces.
 
 import ControlAPI
 import Foundation
@@ -61,7 +61,7 @@ struct VehicleSourceTests {
         var messages: [VehicleMessage] = []
         for line in text.split(separator: "\n") {
             var message = try VehicleMessage(json: Array(line.utf8).span)
-            // A trace's first line is no message.
+            // A trace's first line is not a message.
             if case .header = message.content { continue }
             // Seconds in a trace, milliseconds on a link.
             message.timestamp = message.timestamp.map { ($0 * 1000).rounded() }
@@ -97,7 +97,7 @@ struct VehicleSourceTests {
         }
     }
 
-    /// A client that begins with lines and asks for JSON has lines already.
+    /// Expects a whole round of the trace. A client that begins with lines and asks for JSON has lines already.
     private static func expectRound(
         of messages: [VehicleMessage], _ framing: MessageFraming, _ client: FramePeer
     ) async throws {

@@ -6,7 +6,7 @@ import RelayTesting
 import Testing
 
 enum VehicleStand {
-    /// The part of the configuration that lets the system choose where clients connect.
+    /// The part of the configuration that lets the system choose the port for clients.
     static let anyPort = "openxc:\n  listen: 127.0.0.1:0\n"
     static let questions = #"{"command":"platform"}"# + "\0" + #"{"command":"version"}"# + "\0"
 

@@ -26,7 +26,7 @@ struct VehicleTerminalTests {
                 try await vehicle.says(Stand.version + Stand.speed(2))
                 try await client.hears(Stand.version + Stand.speed(2))
                 try await other.hears(Stand.speed(1) + Stand.speed(2))
-                // What it leaves unread, and what only it wanted, goes with it.
+                // What it leaves unread, and the requests that only it made, go with it.
                 try await client.says(Stand.diagnostic("add"))
                 try await vehicle.hears(Stand.diagnostic("add"))
                 try await vehicle.says(Stand.taken + Stand.speed(3))
@@ -134,11 +134,11 @@ struct VehicleTerminalTests {
                 try await relayd.until("it is there") { $0.apps.last?.peer == "pty:\(other)" }
                 let rpm = #"{"name":"engine_speed","value":1}"# + "\0"
                 try await vehicle.says(Stand.speed(1) + rpm)
-                // What it hears it got when it connected.
+                // What a client hears is settled when it connects.
                 try await tcp.hears(Stand.speed(1) + rpm)
                 try await next.hears(rpm)
                 next.close()
-                // Something else stands there: all as before.
+                // Another file has that name: everything stays as it was.
                 let taken = try directory.write("precious", to: "taken")
                 _ = try relayd.directory.write(
                     "openxc:\n  listen: 127.0.0.1:0\n  pty: \(taken)\n", to: "relayd.yaml")

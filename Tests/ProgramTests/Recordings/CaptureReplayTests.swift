@@ -1,5 +1,5 @@
 // Recorded sessions of a real head unit and a real app, replayed through the built relayd between a
-// fake head unit and a fake app: every byte has to arrive, and the log has to tell what happened.
+// fake head unit and a fake app: every byte must arrive, and the log must tell what happened.
 
 import ControlAPI
 import Foundation
@@ -19,7 +19,7 @@ struct CaptureReplayTests {
             try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)", arguments) {
                 relayd in
                 let headUnit = try await accessory.nextLink()
-                // The log is to begin with the link.
+                // So that the log begins with the link.
                 try await relayd.until("open") { $0.accessory.state == .open }
                 let app = try await relayd.connectApp()
                 try await body(relayd, headUnit, app)
@@ -78,7 +78,7 @@ struct CaptureReplayTests {
                 }
                 #expect(lines.count == expected.count)
             }
-            // relayd's own messages are objects of the same log, with the same keys first of all.
+            // relayd's own messages are objects of the same log, and begin with the same keys.
             for line in lines + relayd.process.errors.all {
                 let keys = try LogLines.comparable(json: line)
                 #expect(keys["level"] is String && keys["message"] is String, "\(line)")
@@ -126,7 +126,7 @@ struct CaptureReplayTests {
             try await Relayd.run(accessory: "tcp:127.0.0.1:\(accessory.port)") { relayd in
                 let headUnit = try await accessory.nextLink()
                 let apps = [try await relayd.connectApp(), try await relayd.connectApp()]
-                // Asking for a session and its grant: one app at a time, by the protocol.
+                // One app at a time asks for a session and is granted it, as the protocol requires.
                 for (app, capture) in zip(apps, captures) {
                     for chunk in capture.chunks.prefix(2) {
                         try await play([(app, chunk)], headUnit)
@@ -137,7 +137,7 @@ struct CaptureReplayTests {
                     try await play(
                         turn.map { (apps[$0], captures[$0].chunks[round]) }, headUnit)
                 }
-                // Nothing else came: the next thing each hears is what it is sent now.
+                // Nothing else came: the next frame that each app hears is the one sent now.
                 for (app, session) in zip(apps, [1, 2] as [UInt8]) {
                     let farewell = Frame.rpc(
                         session: session, .notification, .onAppInterfaceUnregistered)
@@ -148,7 +148,7 @@ struct CaptureReplayTests {
         }
     }
 
-    /// Sends one chunk per app, from its side, and then looks what came out where.
+    /// Sends one chunk per app, from its side, and then checks what came out where.
     private func play(
         _ turn: [(app: FramePeer, chunk: Capture.Chunk)], _ headUnit: FramePeer
     ) async throws {
@@ -159,7 +159,7 @@ struct CaptureReplayTests {
             let received = try await app.next(bytes: chunk.completed.readableBytes)
             try requireEqual(received, chunk.completed, "to an app")
         }
-        // At the head unit the apps' frames come in any order, but each app's in its own.
+        // At the head unit the frames of different apps come in any order, those of one app in theirs.
         let expected = turn.filter(\.chunk.isFromApp).map(\.chunk.completed)
         var received = expected.map { _ in ByteBuffer() }
         while received != expected {

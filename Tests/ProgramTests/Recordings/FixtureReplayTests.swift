@@ -13,23 +13,23 @@ import Traces
 
 @Suite("The built programs replay every recorded session of the fixtures", .serialized)
 struct FixtureReplayTests {
-    /// A recorded session, and where its replay cannot be the recording.
+    /// A recorded session, and where its replay cannot match the recording.
     struct Fixture: Sendable, CustomTestStringConvertible {
         var name: String
-        /// As its app registers.
+        /// The name its app registers with.
         var app = "Relay Test"
-        /// Why the sample app cannot go through; nil where it can.
+        /// Why the sample app cannot finish; nil where it can.
         var ending: String?
-        /// What the sample app asks and the recorded app never asked, or not with these parameters.
+        /// Requests of the sample app that the recorded app never made, or not with these parameters.
         var onlyNow = ["PutFile", "SetAppIcon", "Show", "Alert"].map(otherParameters)
-        /// What the recorded app asked and the sample app does not.
+        /// Requests of the recorded app that the sample app does not make.
         var onlyThen = [
             "CreateInteractionChoiceSet", "DeleteInteractionChoiceSet", "AddCommand", "PutFile",
             "Show",
             "ListFiles", "GetVehicleData",
         ]
         var registrations = 1
-        /// What `sim:` says and leaves out besides that.
+        /// What else `sim:` says or leaves out.
         var otherwise: [String] = []
         /// What relayd adds when the app has left without a goodbye.
         var goodbye: [String] = []
@@ -44,15 +44,14 @@ struct FixtureReplayTests {
     static let all = [
         Fixture(name: "js-full-1"),
         Fixture(name: "js-killed-1", goodbye: ["+ EndService rpc"]),
-        // Nobody switches `sim:` off; and the head unit of the recording is, before the sample app is done.
+        // `sim:` is never switched off; the recorded head unit is, before the sample app is done.
         Fixture(
             name: "js-core-stops-1", ending: "the head unit ended the session",
             otherwise: [
                 "EndService did not come within 2 s",
                 "OnAppInterfaceUnregistered did not come within 2 s",
             ], goodbye: ["+ EndService rpc"]),
-        // The second of its apps said Unregister and EndService in one go; sdl_core dealt with the latter
-        // first.
+        // The second of its apps sent Unregister and EndService at once; sdl_core handled EndService first.
         Fixture(
             name: "java-zero-message-id-1", app: "Java Relay Test",
             onlyNow: [
@@ -159,7 +158,7 @@ struct FixtureReplayTests {
         var divergences: [Entry]
     }
 
-    /// `sim:` is another head unit than the recorded one, and describes itself when an app registers.
+    /// The keys that describe a head unit when an app registers; `sim:` is not the recorded one.
     private static let description: Set<String> = [
         "audioPassThruCapabilities", "buttonCapabilities", "displayCapabilities", "hmiCapabilities",
         "iconResumed", "prerecordedSpeech", "sdlVersion", "softButtonCapabilities",

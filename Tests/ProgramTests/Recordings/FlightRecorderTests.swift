@@ -1,4 +1,4 @@
-// The built relayd keeps the latest traffic in memory and writes it when somebody asks, or by itself.
+// The built relayd keeps the latest traffic in memory and writes it on request, or by itself.
 
 import ControlAPI
 import Foundation
@@ -25,7 +25,7 @@ struct FlightRecorderTests {
         return try APICoding.decode(RecordReport.self, from: answer.body)
     }
 
-    /// The file of a line in the log.
+    /// The file that a log line with these words names.
     private static func saved(_ relayd: Relayd, _ words: String) async throws -> String {
         try await relayd.process.errors.wait(for: "a file about \(words)") { lines in
             for line in lines where line.contains(words) {
@@ -61,10 +61,10 @@ struct FlightRecorderTests {
                 let app = try await relayd.connectApp()
                 try await headUnit.start(1, for: app)
                 try await headUnit.register(app, session: 1, name: "Radio")
-                // All of the above is pushed out.
+                // Pushes out all of the above.
                 try await Self.flood(app, headUnit, bytes: 60_000, times: 150)
                 // On a busy machine the flood is faster than the recorder, and a gap may follow. After a
-                // save there is none: the queue is empty.
+                // save the queue is empty, and there is no gap.
                 let settled = try await relayd.relayctl("record", "save", "--name", "flood")
                 #expect(settled.ending == .exited(0), "\(settled.errors)")
                 try await headUnit.checkBothWays(app, session: 1, 7)
@@ -83,7 +83,7 @@ struct FlightRecorderTests {
                 // Batches take up to twice the room of what is in them.
                 #expect((1 << 20)...(5 << 20) ~= size ?? 0)
 
-                // Beside it recordings go on as ever, and nothing is written over.
+                // Meanwhile recordings work as usual, and no file is overwritten.
                 let again = try await relayd.relayctl("record", "save", "--name", "freeze")
                 #expect(again.ending == .exited(0) && !again.output.contains(path))
                 let state = try await relayd.relayctl("record", "status")
@@ -132,7 +132,7 @@ struct FlightRecorderTests {
                 await second.close()
                 let path = try await Self.saved(relayd, "the link was lost")
                 #expect(path.contains("link_lost"))
-                // The first end would have been written by now, or told in the same file.
+                // The first end would have been saved by now, or be in the same file.
                 let files = relayd.process.errors.all.filter { $0.contains("saved /") }
                 #expect(files.count == 1 && !files[0].contains("reopened"))
             }
@@ -192,9 +192,9 @@ struct FlightRecorderTests {
         #expect(kept > 11 << 20, "\(kept)")
     }
 
-    /// What a relayd and its allocator hold after a flood that is some times what it may keep, and what of it is
-    /// frames that it keeps. What it occupies is more by the parts of the program that happen to be in memory, which
-    /// differ from run to run.
+    /// The bytes that a relayd and its allocator hold after a flood of several times what it may keep, and how many
+    /// of them are kept frames. Its memory as a whole also has the parts of the program that happen to be loaded,
+    /// which differ from run to run.
     private func allocatedBytes(
         keeping last: String
     ) async throws -> (allocated: Int, kept: Int) {

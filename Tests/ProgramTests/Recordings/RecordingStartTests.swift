@@ -99,7 +99,7 @@ struct RecordingStartTests {
                     let second = try #require(try await Self.report(relayd).recording?.file)
                     #expect(second != first)
                     try await headUnit.checkBothWays(app, session: 1, round)
-                    // Who turns it off has no problem any more.
+                    // Turning it off clears the problem.
                     _ = try relayd.directory.write(Relayd.quickGoodbyes, to: "relayd.yaml")
                     let reload = try await relayd.relayctl("reload")
                     #expect(reload.ending == .exited(0), "\(reload.errors)")
@@ -151,7 +151,7 @@ struct RecordingStartTests {
                     #expect(!done.output.contains("restart_needed\" : [\"record"), "\(done.output)")
                     #expect(done.output.contains("to the next recording"), "\(done.output)")
                     try await headUnit.checkBothWays(app, session: 1, 1)
-                    // What is said of the one that runs is what it does.
+                    // The report tells how the running recording works.
                     let kept = try await Self.report(relayd)
                     #expect(kept.directory == first && kept.masked == [])
                     #expect(kept.streams == "all" && kept.whenBehind == "wait")

@@ -1,4 +1,4 @@
-// The ready scenarios, with the built programs, a simulated head unit, and apps that do well or badly.
+// The ready-made scenarios, with the built programs, a simulated head unit, and apps that do well or badly.
 
 import ControlAPI
 import Foundation
@@ -8,7 +8,7 @@ import SDLProtocol
 import Testing
 
 @Suite("The ready scenarios", .serialized) struct ReadyScenarioTests {
-    /// - Returns: relayctl's exit code and what it has said.
+    /// - Returns: relayctl's exit code and its output.
     private static func run(
         _ name: String, _ title: String, _ arguments: [String] = [],
         _ body: (Relayd) async throws -> Void
@@ -20,7 +20,7 @@ import Testing
                 try await body(relayd)
             }
             done = (result.ending, result.output + result.errors)
-            // Whatever it has added is gone.
+            // All rules that it added are gone.
             #expect(try await relayd.status().faults == nil)
         }
         return done
@@ -89,7 +89,7 @@ import Testing
             let app = try await ScriptedApp.start(relayd).app
             try await app.ask(.show, #"{"mainField1":"Hello"}"#)
             try await app.hear(.onPermissionsChange, #""userDisallowed":["FULL""#)
-            // It is stubborn until the scenario has seen it.
+            // The app repeats its request until the scenario has seen it.
             while try await relayd.status().faults != nil {
                 let answer = try await app.ask(.show, #"{"mainField1":"Hello?"}"#)
                 guard answer.contains("USER_DISALLOWED") else { break }

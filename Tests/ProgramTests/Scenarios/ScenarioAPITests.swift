@@ -1,4 +1,4 @@
-// Scenarios that relayd runs itself, asked for by its API, with the built program.
+// Scenarios that relayd runs itself, requested over its API, with the built program.
 
 import ControlAPI
 import Foundation
@@ -25,20 +25,20 @@ private struct APIRun {
                 ], environment: Program.environment()))
     }
 
-    /// Returns when the step is taken, or over.
+    /// Returns when the step has this outcome.
     func reaches(_ step: Int, _ outcome: String) async throws {
         _ = try await curl.output.wait(for: "step \(step) \(outcome)") { lines in
             Self.events(lines).first { $0.step?.number == step && $0.step?.outcome == outcome }
         }
     }
 
-    /// All events, when the answer is whole.
+    /// All events, once the answer is complete.
     func ended() async throws -> [ScenarioEvent] {
         #expect(try await curl.ended() == .exited(0))
         return Self.events(try await curl.output.untilEnd())
     }
 
-    /// Goes away in the middle.
+    /// Ends the client in the middle of the answer.
     func leave() { curl.signal(SIGKILL) }
 
     private static func events(_ lines: [String]) -> [ScenarioEvent] {
@@ -70,7 +70,7 @@ struct ScenarioAPITests {
         }
     }
 
-    /// For what a client has left behind: it is taken back within moments.
+    /// Waits until relayd has ended a scenario that a client left behind, which takes moments.
     private static func idle(_ relayd: Relayd) async throws {
         for _ in 0..<200 {
             let answer = try await ControlRequest.get(Routes.scenarios, at: relayd.controlSocket)
@@ -80,7 +80,7 @@ struct ScenarioAPITests {
         Issue.record("a scenario still runs")
     }
 
-    /// Ends what runs.
+    /// Stops the running scenario.
     private static func stop(_ relayd: Relayd) async throws -> String {
         try await ChildProcess.run(
             "curl",
@@ -306,7 +306,7 @@ struct ScenarioAPITests {
             let events = try await run.ended()
             #expect(events.last?.outcome == "unusable")
             #expect(events.compactMap(\.step).last?.failure?.summary == "relayd stops")
-            // Before anybody asks it a second time, which would cut the stop short.
+            // Before a second signal, which would cut the stop short.
             #expect(try await relayd.process.ended() == .exited(0))
         }
     }

@@ -1,11 +1,11 @@
-// An app in tests of scenarios: it does what apps do, and what it should not.
+// An app for tests of scenarios: it does what apps do, and also what they should not.
 
 import NIOCore
 import RelayTesting
 import SDLProtocol
 import Testing
 
-/// Says and hears RPCs in one session of its own. What comes while it waits for something else is kept.
+/// Sends and receives RPCs in one session of its own. Keeps what comes while it waits for something else.
 final class ScriptedApp {
     private let peer: FramePeer
     private let session: UInt8
@@ -90,7 +90,7 @@ final class ScriptedApp {
 
 /// `relayctl run` beside an app.
 enum ScenarioBench {
-    /// Runs the body once relayctl sees what passes; then relayctl's end.
+    /// Runs the body once relayctl sees the traffic, then returns how relayctl ended.
     ///
     /// - Parameter title: Of the scenario.
     static func run(

@@ -1,4 +1,4 @@
-// Scripts/fuzz from outside, with a stand-in for the fuzzer: what it takes for a number, what it adds
+// Scripts/fuzz from outside, with a stand-in for the fuzzer: what it accepts as a number, what it adds
 // up, and that it leaves nothing running.
 
 import Foundation
@@ -10,7 +10,7 @@ import Testing
     private static let script = Checkout.root.appending(path: "Scripts/fuzz").path
 
     /// Two targets that end at once, one with a dictionary; two that find something; and one that goes
-    /// on until SIGTERM, as libFuzzer does. Tells its options in the log.
+    /// on until SIGTERM, as libFuzzer does. Prints its options to the log.
     private static let standIn = """
         #!/bin/bash
         case "$1" in
@@ -32,7 +32,7 @@ import Testing
         esac
         """
 
-    /// Runs `body` with what Scripts/fuzz needs in its environment, and its folder.
+    /// Runs `body` with the environment that Scripts/fuzz needs, and its folder.
     private func withStandIn(
         _ body: (_ environment: [String: String], _ folder: String) async throws -> Void
     ) async throws {
@@ -130,7 +130,7 @@ import Testing
                 Self.script, ["one", "endless"], environment: environment)
             defer { script.signal(SIGKILL) }
             try await script.output.first(containing: "one ")
-            // Comes once the fuzzer is there.
+            // Returns once the fuzzer is there.
             let told = try await ChildProcess.run(
                 "cat", ["\(folder)/pid"], environment: environment)
             let pid = try #require(pid_t(told.output))

@@ -1,5 +1,5 @@
-// Scripts/test --vm where no virtual machine can be built: nothing is known of gadget: on a kernel then, which
-// has to be said, last and in words. The tree is a copy of its scripts with stand-ins for all other steps.
+// Scripts/test --vm where no virtual machine can be built: then gadget: is untested on a kernel, which the
+// script must say in words at the end. The tree is a copy of its scripts with stand-ins for all other steps.
 
 import Foundation
 import Glibc
@@ -7,13 +7,13 @@ import RelayTesting
 import Testing
 
 @Suite("Scripts/test --vm") struct VMScriptTests {
-    /// Of a Debian that has none of what a virtual machine is built with.
+    /// The tools of a Debian that has nothing to build a virtual machine with.
     private static let tools = [
         "awk", "bash", "cat", "cp", "cut", "date", "dirname", "env", "find", "flock", "grep",
         "head", "ls",
         "mkdir", "mktemp", "mv", "realpath", "rm", "sed", "sha256sum", "tee", "touch",
     ]
-    /// What building one takes besides.
+    /// The additional tools for building a virtual machine.
     private static let builders = [
         "qemu-system-x86_64", "mmdebstrap", "cpio", "zstd", "depmod", "dpkg",
     ]
@@ -148,7 +148,7 @@ import Testing
             let vm = directory.file("Tests/VM/vm")
             let first = try await ChildProcess.run(vm, ["build"], environment: environment)
             #expect(first.ending == .exited(75))
-            // As if it had been built.
+            // As if the machine had been built.
             let folders = try FileManager.default.contentsOfDirectory(
                 atPath: directory.file("cache")
             ).filter { $0 != "lock" }

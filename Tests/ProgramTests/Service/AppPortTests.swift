@@ -21,7 +21,7 @@ struct AppPortTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: [UInt8]
-        /// What is said to it, and what it can do.
+        /// The advice for it: what relayd has found, and the remedy.
         let advice: Advice
 
         static let all = [
@@ -145,7 +145,7 @@ struct AppPortTests {
                 let line = try await relayd.process.errors.first(
                     containing: "not an SDL frame, from byte \(offset) on")
                 #expect(line.contains("|printf debugging.|"), "\(line)")
-                // Nothing of it has reached the head unit, which hears a proper goodbye.
+                // None of it has reached the head unit, which hears a proper goodbye.
                 try await headUnit.expectFarewell(session: 1, hashID: 0xCAFE)
             }
         }

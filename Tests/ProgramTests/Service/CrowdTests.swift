@@ -87,7 +87,7 @@ struct CrowdTests {
         }
     }
 
-    /// What a second costs relayd in which it has hardly anything to do.
+    /// The processor time that relayd uses in a second with hardly anything to do.
     private static func processorSecondsOfASecond(
         _ relayd: Relayd, _ app: FramePeer, _ session: UInt8
     ) async throws -> Double {
@@ -96,7 +96,7 @@ struct CrowdTests {
         _ = try await relayd.status()
         try await app.send(.heartbeat(session: session))
         #expect(try await app.next().controlType == .heartbeatACK)
-        // It is a second that is measured, and none that anything is waited for.
+        // The second to measure; nothing is awaited.
         try await Task.sleep(until: end, clock: .continuous)
         return try await relayd.processorSeconds() - before
     }
@@ -127,7 +127,7 @@ struct CrowdTests {
                 let crowded = try await Self.processorSecondsOfASecond(relayd, app, session)
                 let status = try await relayd.status()
                 #expect(status.limitsHit.contains { $0.name == "LimitNOFILE" && $0.limit == 64 })
-                // Who tries again and again uses all it gets; who waits, as much as before.
+                // A relayd that tries again and again uses all it gets; one that waits, as much as before.
                 #expect(crowded < calm + 0.2, "\(crowded) s, without the crowd \(calm) s")
 
                 for peer in crowd { await peer.close() }
@@ -148,7 +148,7 @@ extension Frame {
 }
 
 extension Relayd {
-    /// Processor time it has used so far.
+    /// The processor time that relayd has used so far.
     fileprivate func processorSeconds() async throws -> Double {
         let path = "/proc/\(process.pid)/stat"
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -1,4 +1,4 @@
-// The built programs run by somebody whom permissions bind, which root's tests would never notice.
+// The built programs run by a user whom permissions bind; tests run by root would notice nothing.
 
 import ControlAPI
 import Glibc
@@ -50,7 +50,7 @@ struct OrdinaryUserTests {
     func unreadableDirectory() async throws {
         try await Self.run("devices/ttyUSB0") { directory in
             let devices = directory.file("devices")
-            // What is in it may be opened, but not listed, and so not watched.
+            // The files in it may be opened, but not listed, and so not watched.
             try #require(mkdir(devices, 0o300) == 0)
             try OrdinaryUser.give(devices)
         } _: { relayd, node in

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The built relayd reloads", .serialized)
 struct ReloadTests {
-    /// A relayd that has all it knows from its file.
+    /// A relayd whose whole configuration is in its file.
     private struct Reloadable {
         let relayd: ChildProcess
         let systemd: NotifySocket
@@ -38,7 +38,7 @@ struct ReloadTests {
             }
         }
 
-        /// Writes the file anew, sends SIGHUP and waits until systemd hears that it is over.
+        /// Rewrites the file, sends SIGHUP and waits until relayd tells systemd that the reload is over.
         func reload(_ config: String) async throws {
             _ = try directory.write(config, to: "relayd.yaml")
             let before = systemd.said.all.count { $0 == "READY=1" }
@@ -89,7 +89,7 @@ struct ReloadTests {
             let said = it.systemd.said.all
             let reloading = try #require(said.firstIndex(of: "RELOADING=1"))
             #expect(said[reloading + 1].hasPrefix("MONOTONIC_USEC="))
-            // A good one takes the complaint away.
+            // A good one clears the complaint.
             try await it.reload("listen: [127.0.0.1:0]\n")
             let last = it.systemd.said.all.last { $0.hasPrefix("STATUS=") }
             #expect(last?.hasPrefix("STATUS=configuration refused") == false)
@@ -115,7 +115,7 @@ struct ReloadTests {
                     // The same port on all addresses: the old one has to go first.
                     try await it.reload("listen: [0.0.0.0:\(second)]\n")
                     _ = try await FramePeer.connect(port: second)
-                    // 192.0.2.1 is nobody's address.
+                    // 192.0.2.1 is not an address of this machine.
                     try await it.reload("listen: [192.0.2.1:\(second)]\n")
                     try await it.relayd.errors.first(
                         containing: "refused, the old one stays: cannot listen on 192.0.2.1")
@@ -141,9 +141,9 @@ struct ReloadTests {
                     _ = try await new.nextLink()
                     #expect(
                         try await it.status().accessory.address == "tcp:127.0.0.1:\(new.port)")
-                    // The name was the old one's.
+                    // The name was that of the old head unit.
                     #expect(try await it.status().accessory.name == nil)
-                    // What is asked for now is asked of the new link.
+                    // A request now goes to the new link.
                     #expect(try await it.relayctl("reopen").ending == .exited(0))
                     _ = try await new.nextLink()
                 }

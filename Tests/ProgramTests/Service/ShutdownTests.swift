@@ -69,8 +69,8 @@ struct ShutdownTests {
             relayd.process.signal(SIGTERM)
             // The head unit does not confirm, which relayd would wait for.
             try await headUnit.expectFarewell(session: 3, hashID: 0xFEED, unregisters: true)
-            // One within half a second counts as the first, and nothing shows when that is over; so
-            // they go on until one has its effect.
+            // A signal within half a second counts as part of the first, and nothing shows when that time
+            // is over; so signals are sent until one has its effect.
             while relayd.process.isRunning {
                 relayd.process.signal(signal)
                 try await Task.sleep(for: .milliseconds(20))

@@ -11,7 +11,7 @@ import Testing
 struct SocketActivationTests {
     private static let activator = "/usr/bin/systemd-socket-activate"
 
-    /// It hands on only the part of the environment that it is told to.
+    /// systemd-socket-activate hands on only the environment variables that it is told to.
     private static let handedOn = (["PATH"] + Sanitizer.environment.keys).map { "--setenv=\($0)" }
 
     @Test(
@@ -28,7 +28,7 @@ struct SocketActivationTests {
                         "--fdname=apps:control", Program.relayd.path(), "--accessory", "sim:",
                         "--listen", "127.0.0.1:1",
                     ], environment: Program.environment())
-                // relayd is not started before somebody connects.
+                // relayd is not started before a client connects.
                 try await process.errors.first(containing: "Listening on \(control)")
                 let app = try await FramePeer.connect(port: port)
                 try await app.send(.startService())
@@ -41,7 +41,7 @@ struct SocketActivationTests {
                 #expect(status.server.endpoints == ["127.0.0.1:\(port)"])
                 process.signal(SIGTERM)
                 #expect(try await process.ended() == .exited(0))
-                // The file belongs to whoever made the socket.
+                // The file belongs to the program that made the socket.
                 #expect(access(control, F_OK) == 0)
             }
         }
@@ -59,7 +59,7 @@ struct SocketActivationTests {
                 ],
                 environment: Program.environment())
             try await process.errors.first(containing: "Listening on")
-            // relayd may have refused the socket, and closed it, before the connection is seen to stand.
+            // relayd may have refused the socket, and closed it, before the connection is established.
             let app = try? await FramePeer.connect(port: port)
             let line = try await process.errors.first(containing: "systemd passed a socket")
             #expect(line.contains(#"called "web"; expected apps or control"#))
@@ -85,7 +85,7 @@ struct SocketActivationTests {
             let answer = try await ControlRequest.get(Routes.status, at: control)
             let refusal = try APICoding.decode(APIError.self, from: answer.body).error
             #expect(refusal.code == .conflict)
-            // By this relayctl knows that it is relayd who speaks.
+            // From this relayctl knows that relayd is answering.
             #expect(answer.headers.contains("Server: relayd/\(Version.current)"))
             #expect(
                 refusal.message.hasPrefix("relayd does not start: ")

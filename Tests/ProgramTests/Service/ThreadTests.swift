@@ -1,4 +1,4 @@
-// What relayd's threads are called, and which gives way to which.
+// The names of relayd's threads, and which of them give way to others.
 
 import ControlAPI
 import Foundation
@@ -29,7 +29,7 @@ struct ThreadTests {
             try await relayd.until("the link is open") { $0.accessory.state == .open }
             let before = try Self.ticks(of: relayd.process.pid)
             var spent: [String: Int] = [:]
-            // A quarter of a second of their time, whatever the machine.
+            // A quarter of a second of their processor time, whatever the machine.
             while spent["control", default: 0] + spent["observers", default: 0] < 25 {
                 for _ in 0..<20 { _ = try await relayd.status() }
                 spent = try Self.ticks(of: relayd.process.pid)
@@ -42,7 +42,7 @@ struct ThreadTests {
     @Test("no thread is woken every second: the system's thread pool has not been started")
     func noPool() async throws {
         try await Relayd.run(accessory: "sim:") { relayd in
-            // Said by the observers, with all tasks running; and somebody has asked.
+            // The observers write this line, with all tasks running; and the status has been asked for.
             try await relayd.process.output.first(containing: "link opened")
             _ = try await relayd.status()
             try relayd.expectNoThreadPool()
@@ -64,7 +64,7 @@ struct ThreadTests {
             let own = try #require(tail.output.all.first.flatMap { CInt($0) })
             let nice = min(own + 10, 19)
             let threads = try Self.threads(of: tail.pid)
-            // Not libdispatch's, which begin later, and which root may make less nice again.
+            // Not libdispatch's threads, which begin later, and which root may make less nice again.
             for name in ["relayctl", "NIO-SGLTN"] {
                 let known = try #require(threads[name])
                 #expect(known.allSatisfy { $0 == nice }, "\(name): \(known)")
@@ -108,7 +108,7 @@ struct ThreadTests {
         }
     }
 
-    /// Of each thread its name's first two words, and what stands behind the name from field 3 on.
+    /// For each thread, the first two words of its name, and the fields after the name, from field 3 on.
     private static func stats(
         of process: Int32
     ) throws -> [(name: String, fields: [Substring])] {

@@ -10,9 +10,9 @@ import Testing
 struct Capture {
     struct Chunk {
         let isFromApp: Bool
-        /// As one side wrote them; a chunk may end in the middle of a frame.
+        /// The bytes as one side wrote them; a chunk may end in the middle of a frame.
         let bytes: ByteBuffer
-        /// The frames that end in this chunk: what the relay passes on when it has seen it.
+        /// The frames that end in this chunk, which the relay passes on once it has the chunk.
         let completed: ByteBuffer
     }
 

@@ -5,7 +5,7 @@ import NIOPosix
 import RelayTesting
 import Testing
 
-/// One request on one connection, and everything that came back.
+/// One request on one connection, and the whole answer.
 enum ControlRequest {
     struct Answer {
         let statusLine: String
@@ -24,7 +24,7 @@ enum ControlRequest {
         try await answer(to: posted(path, body), at: socket)
     }
 
-    /// Asks, and reads nothing of the answer.
+    /// Sends a request and reads none of the answer.
     ///
     /// - Returns: The connection, to be closed.
     static func unread(

@@ -1,4 +1,4 @@
-// What apps and head units say to each other in these tests, sentence by sentence.
+// What apps and head units say to each other in these tests, step by step.
 
 import NIOCore
 import RelayTesting
@@ -14,7 +14,7 @@ func registration(_ name: String) -> String {
     """
 }
 
-/// A head unit that can be spoken through: over TCP, or at the far end of a serial line.
+/// A head unit played by a test: over TCP, or at the far end of a serial line.
 protocol HeadUnit {
     func send(_ frames: Frame...) async throws
     func next() async throws -> Frame
@@ -23,7 +23,7 @@ protocol HeadUnit {
 extension FramePeer: HeadUnit {}
 
 extension HeadUnit {
-    /// Gives the app that asks next this session; returns when the app knows.
+    /// Gives this session to the app that asks next; returns when the app knows.
     func start(_ session: UInt8, for app: FramePeer, hashID: UInt32? = nil) async throws {
         try await app.send(.startService())
         #expect(try await next() == .startService())
@@ -43,7 +43,7 @@ extension HeadUnit {
             with: app)
     }
 
-    /// A request of the app and the head unit's response, each forwarded byte for byte.
+    /// Exchanges an app's request and the head unit's response, each forwarded byte for byte.
     func exchange(_ request: Frame, _ response: Frame, with app: FramePeer) async throws {
         try await app.send(request)
         #expect(try await next() == request)
@@ -51,13 +51,13 @@ extension HeadUnit {
         #expect(try await app.next() == response)
     }
 
-    /// A Show and its response: the way is clear both ways.
+    /// Exchanges a Show and its response: both directions work.
     func checkBothWays(_ app: FramePeer, session: UInt8, _ number: UInt32 = 100) async throws {
         try await exchange(
             Self.request(number, session), Self.response(number, session), with: app)
     }
 
-    /// What the app asks then, and what it is answered.
+    /// The app's request in that exchange; `response` is the answer to it.
     static func request(_ number: UInt32, _ session: UInt8) -> Frame {
         .rpc(
             session: session, message: number, .request, .show, correlation: Int32(number),
@@ -70,8 +70,8 @@ extension HeadUnit {
             json: #"{"success":true,"resultCode":"SUCCESS"}"#)
     }
 
-    /// Hears the goodbye that relayd says for an app: EndService with its hash, and before that
-    /// Unregister, which is answered, when the app is to go for good.
+    /// Expects the goodbye that relayd says for an app: EndService with its hash, preceded by an
+    /// Unregister, which is answered, if the app leaves for good.
     func expectFarewell(session: UInt8, hashID: UInt32, unregisters: Bool = false) async throws {
         if unregisters {
             let unregister = try await next()
@@ -80,8 +80,8 @@ extension HeadUnit {
             #expect(header.type == .request)
             #expect(header.functionID == FunctionID.unregisterAppInterface.rawValue)
             let answer = try #require(unregister.success)
-            // relayd may have waited long enough, on a busy machine, and be gone: EndService has come all
-            // the same.
+            // On a busy machine relayd may have given up waiting and be gone; EndService has come all the
+            // same.
             try? await send(answer)
         }
         let end = try await next()
@@ -101,7 +101,7 @@ extension FramePeer {
         return answer
     }
 
-    /// Registers with a simulated head unit; whatever comes before the response is returned too.
+    /// Registers with a simulated head unit; also returns whatever comes before the response.
     @discardableResult
     func register(_ name: String, session: UInt8) async throws -> [Frame] {
         try await send(

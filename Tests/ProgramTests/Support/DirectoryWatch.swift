@@ -6,17 +6,17 @@ import NIOCore
 import NIOPosix
 import RelayTesting
 
-/// Tells of every change of a directory's files, by inotify(7).
+/// Reports every change of a directory's files, using inotify(7).
 enum DirectoryWatch {
-    /// Looks now and after every change, until it is so.
+    /// Looks now and after every change, until `look` finds something.
     ///
-    /// - Returns: What was found; nil if it was never so in time.
+    /// - Returns: What was found; nil if nothing was found in time.
     static func until<Found>(
         _ directory: String, _ look: () async throws -> Found?
     ) async throws -> Found? {
         let (changes, change) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // Before the first look: what changes after it is not missed.
+        // Before the first look, so that no later change is missed.
         let watch = try watch(directory) { change.yield() }
         let timeout = MultiThreadedEventLoopGroup.singleton.next()
             .scheduleTask(in: FramePeer.patience) { change.finish() }

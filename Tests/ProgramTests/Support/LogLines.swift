@@ -1,4 +1,4 @@
-// Log lines without what differs from run to run, so that they can be compared.
+// Log lines without the parts that differ from run to run, so that they can be compared.
 
 import Foundation
 

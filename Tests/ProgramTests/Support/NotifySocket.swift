@@ -1,11 +1,11 @@
-// The socket on which systemd hears from its services.
+// The socket on which systemd receives messages of its services.
 
 import Glibc
 import RelayTesting
 
 /// A Unix datagram socket in a directory of the test's, for NOTIFY_SOCKET.
 struct NotifySocket {
-    /// What relayd said, one assignment per line.
+    /// The messages of relayd, one assignment per line.
     let said: OutputLines
 
     init(path: String) async throws {

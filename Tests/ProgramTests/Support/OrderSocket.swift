@@ -3,7 +3,7 @@
 import Glibc
 import RelayTesting
 
-/// A Unix socket on which a stand-in takes orders: a line each, answered by a line that begins with "ok".
+/// A Unix socket on which a stand-in takes orders, one per line, each answered by a line that begins with "ok".
 struct OrderSocket {
     private let descriptor: CInt
 
@@ -30,9 +30,9 @@ struct OrderSocket {
 
     func close() { Glibc.close(descriptor) }
 
-    /// Gives an order; done when this returns. Blocks meanwhile.
+    /// Gives an order, and blocks until it is carried out.
     ///
-    /// - Returns: what is said behind "ok".
+    /// - Returns: the rest of the answer after "ok".
     func tell(_ order: String) throws -> Substring {
         let line = Array((order + "\n").utf8)
         guard write(descriptor, line, line.count) == line.count else {

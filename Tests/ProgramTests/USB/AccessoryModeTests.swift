@@ -31,7 +31,7 @@ struct AccessoryModeTests {
                     "string 4 http://www.smartdevicelink.org", "string 5 N000000", "start",
                     "plugged 1-1 18d1:2d00 as 2",
                 ])
-            // Plugged in anew it is a phone again, and is switched again.
+            // Plugged in again it is a phone again, and is switched again.
             try bench.usb.tell("unplug 1-1")
             try await app.closed()
             try bench.usb.tell("plug 1-2 phone P1")
@@ -64,7 +64,7 @@ struct AccessoryModeTests {
             let claimed = try await bench.usb.said().filter { $0.hasPrefix("claimed") }
             #expect(claimed == ["claimed 1-1"])
         }
-        // It is there before, and another program has it, which ends after that.
+        // It is there from the start, in use by another program, which ends later.
         try await USBBench.run(Self.address, before: ["busy yes", "plug 1-3 accessory LEFT"]) {
             bench in
             let reason = try await bench.untilWaiting("this relayd has not switched it")

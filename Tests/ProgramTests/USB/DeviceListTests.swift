@@ -12,7 +12,7 @@ import Testing
         await FakeUSB.isAvailable.value
     })
 struct DeviceListTests {
-    /// The devices by their port; what differs from the document is an issue.
+    /// The devices by their port; a difference from the document is recorded as an issue.
     private func devices(_ relayd: Relayd) async throws -> [String: [String: Any]] {
         let answer = try await ControlRequest.get(Routes.devices, at: relayd.controlSocket)
         let json = try JSONSerialization.jsonObject(with: Data(answer.body))
@@ -38,7 +38,7 @@ struct DeviceListTests {
             #expect(two["1-2"]?["address"] as? String == "usb:openxc?serial=SECOND")
             try bench.usb.tell("unplug 1-2")
             #expect(try await devices(bench.relayd).keys.sorted() == ["1-1"])
-            // Nobody has touched the device that is open.
+            // The listing has not disturbed the open device.
             try await headUnit.checkBothWays(app, session: 1)
             #expect(try await bench.relayd.status().accessory.openedCount == 1)
         }

@@ -70,24 +70,24 @@ struct FakeUSB {
         }
     }
 
-    /// What a program needs to see the fake devices instead of this machine's.
+    /// The environment that makes a program see the fake devices instead of this machine's.
     var environment: [String: String] { ["LD_PRELOAD": Self.preload, "UMOCKDEV_DIR": testbed] }
 
-    /// Bytes that transfers have moved so far, from all devices and to them.
+    /// The bytes that transfers have moved so far, from and to all devices.
     func moved() throws -> (in: Int, out: Int) {
         let numbers = try tell("moved").split(separator: " ").compactMap { Int($0) }
         guard numbers.count == 2 else { throw NotBuilt(description: "moved: \(numbers)") }
         return (numbers[0], numbers[1])
     }
 
-    /// Gives an order; done when this returns.
+    /// Gives an order, which is carried out when this returns.
     ///
-    /// - Returns: what is said behind "ok".
+    /// - Returns: the rest of the answer after "ok".
     @discardableResult
     func tell(_ command: String) throws -> Substring { try orders.tell(command) }
 
-    /// All that it has said when this is called. What `process.output` has read may lag behind what relayd has
-    /// heard of the device.
+    /// Everything the device has said by the time of the call. What `process.output` has read may lag behind
+    /// what relayd has heard from the device.
     func said() async throws -> [String] {
         let note = "note \(UUID().uuidString)"
         try tell(note)
@@ -123,7 +123,7 @@ struct USBBench {
         }
     }
 
-    /// A head unit and an app with a session, once the device is open.
+    /// Returns a head unit and an app with a session, once the device is open.
     func connect(session: UInt8 = 1) async throws -> (headUnit: FramePeer, app: FramePeer) {
         let headUnit = try await accessory.nextLink()
         let app = try await relayd.connectApp()
@@ -131,7 +131,7 @@ struct USBBench {
         return (headUnit, app)
     }
 
-    /// What crossed the link is what the devices moved and what was lost, to the byte.
+    /// Expects the bytes on the link to be those that the devices moved and those that were lost, exactly.
     func expectAllBytesCounted() async throws {
         let moved = try usb.moved()
         let accessory = try await relayd.status().accessory

@@ -1,4 +1,4 @@
-// What the built relayd finds out about an OpenXC interface, and what becomes of its bytes.
+// What the built relayd finds out about an OpenXC interface, and what happens to its bytes.
 
 import ControlAPI
 import NIOCore
@@ -36,7 +36,7 @@ struct OpenXCTests {
             let asked = try await bench.usb.said().filter { $0.hasPrefix("openxc request") }
             #expect(!asked.isEmpty && !asked.contains { $0.contains(" 0x81 ") })
             if firmware == "5" { #expect(asked == ["openxc request 0xc0 0x80 100"]) }
-            // Nothing of it was taken from the stream, nor put into it.
+            // The requests took nothing from the stream and put nothing into it.
             try await bench.expectAllBytesCounted()
             try bench.usb.tell("unplug 1-1")
             let gone = try await bench.relayd.until("waiting") { $0.accessory.state == .waiting }
@@ -55,7 +55,7 @@ struct OpenXCTests {
             try await vehicle.says(VehicleStand.speed(1))
             try await client.hears(VehicleStand.speed(1))
             #expect(try await bench.relayd.status().accessory.device == Self.name)
-            // And the question under way is in nobody's way.
+            // And the pending request holds nothing up.
             try bench.usb.tell("unplug 1-1")
             try await bench.relayd.until("it is gone") { $0.accessory.state == .waiting }
             try bench.usb.tell("plug 1-1 openxc -")

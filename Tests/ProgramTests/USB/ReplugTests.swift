@@ -17,14 +17,14 @@ struct ReplugTests {
     /// `Scripts/bench usb-replug` does a thousand.
     private static let rounds = 140
 
-    /// These fill buffers and rings, and give malloc its size.
+    /// The first rounds fill buffers and rings, and let malloc reach its size.
     private static let settledRounds = 80
 
-    /// The rest is read in parts of so many rounds, of which the least counts. A busy machine shows jumps of some
-    /// hundred KiB in either direction; what is forgotten makes every part larger than the one before.
+    /// The other rounds are measured in parts of this many rounds, and the least growth counts. A busy machine
+    /// shows jumps of some hundred KiB in either direction; a leak makes every part larger than the one before.
     private static let readRounds = 10
 
-    /// KiB a round may cost. A transfer's buffer that is forgotten makes it 16 more.
+    /// The KiB that a round may cost. A leaked transfer buffer adds 16.
     private static let toleratedGrowth = 12.0
 
     /// One arena of malloc instead of one for each thread that ever had to wait for another.
@@ -70,9 +70,9 @@ struct ReplugTests {
             }
             let growths = zip(least, least.dropFirst())
                 .map { Double($1 - $0) / Double(Self.readRounds) }.sorted()
-            // One part may have had something to give back.
+            // One part may have given some memory back.
             let growth = try #require(growths.dropFirst().first)
-            // A sanitizer keeps what was freed for a while, and its own books of it.
+            // A sanitizer keeps freed memory for a while, and its own records of it.
             if Sanitizer.isAbsent {
                 #expect(growth < Self.toleratedGrowth, "KiB: \(sizes)")
             }
@@ -81,7 +81,7 @@ struct ReplugTests {
         }
     }
 
-    /// Memory that no file holds: what the program has allocated.
+    /// Memory not backed by a file: what the program has allocated.
     private static func anonymousKiB(_ pid: Int32) throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(pid)/smaps_rollup", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("Anonymous:") })

@@ -21,7 +21,7 @@ struct USBLinkTests {
             let (headUnit, app) = try await bench.connect()
             try await headUnit.register(app, session: 1, name: "USB")
             try await headUnit.checkBothWays(app, session: 1)
-            // Around the packet and the transfer, where a frame's last packet may be full.
+            // Around the sizes of a packet and a transfer, where a frame's last packet may be full.
             for bytes in [1, 500, 512, 1012, 16_372, 16_384, 16_385, 60_000, 120_000] {
                 let frame = Frame.data(session: 1, bytes: bytes)
                 try await app.send(frame)
@@ -89,7 +89,7 @@ struct USBLinkTests {
                 }
                 try await group.waitForAll()
             }
-            // Large transfers that were asked for while it lasted.
+            // Large transfers that were requested meanwhile.
             try await bench.usb.process.output.first(containing: "taken back 0 of 32768")
             let word = Frame.data(session: 1, bytes: 5)
             try await headUnit.send(word)
@@ -173,7 +173,7 @@ struct USBLinkTests {
             let app = try await FramePeer.connect(port: bench.relayd.port, readsByItself: false)
             try await app.send(.startService())
             try await headUnit.grant(session: 1)
-            // More than all buffers on the way hold together, so that the device waits in the end.
+            // More than all buffers on the way hold together, so that the device has to wait.
             let flood = Task {
                 while !Task.isCancelled {
                     try await headUnit.send(.data(session: 1, bytes: 60_000))
@@ -183,8 +183,8 @@ struct USBLinkTests {
             try await bench.relayd.until("the hub holds the link") { status in
                 status.limitsHit.contains { $0.name == "apps.stall_grace" }
             }
-            // Nobody announces that the device waits. A machine that gives it no processor for a while
-            // looks the same, so between two looks relayd answers, too.
+            // Nothing announces that the device waits. A machine that gives it no processor for a while
+            // looks the same, so relayd also has to answer between two looks.
             var (moved, quietLooks) = (0, 0)
             while moved < 1 << 20 || quietLooks < 10 {
                 try await Task.sleep(for: .milliseconds(200))
@@ -253,7 +253,7 @@ struct USBLinkTests {
                 try await app.send(frame)
                 #expect(try await headUnit.next() == frame)
             }
-            // Had nothing been cut short, the second halves would not have been one.
+            // If nothing had been cut short, there would have been no second halves.
             _ = try await bench.usb.process.output.wait(for: "two transfers taken in part") {
                 lines in
                 lines.count { $0 == "short" } == 2 ? true : nil

@@ -12,7 +12,7 @@ struct AppLeavingTests {
 
     init() throws { hub = try EmbeddedHub() }
 
-    /// What the status and the log say of the app that left last.
+    /// The reason that the status and the log give for the app that left last.
     private var told: String? { hub.switchboard.departures.last.map { "\($0.reason)" } }
 
     private func hangsUp(_ app: EmbeddedChannel) throws {

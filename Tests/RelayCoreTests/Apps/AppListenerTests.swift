@@ -1,4 +1,4 @@
-// What the kernel is asked for on apps' connections.
+// The socket options of apps' connections.
 
 import Glibc
 import Logging
@@ -18,7 +18,7 @@ struct AppListenerTests {
 
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// What a connection of an app has that is accepted with this bootstrap.
+    /// The option values of an app's connection that is accepted with this bootstrap.
     private func accepted(
         isOwn: Bool, by listen: (ServerBootstrap) async throws -> (any Channel, FramePeer)
     ) async throws -> [Int] {
@@ -34,7 +34,7 @@ struct AppListenerTests {
         let (listener, app) = try await listen(bootstrap)
         var channels = connections.stream.makeAsyncIterator()
         let channel = try #require(await channels.next())
-        // When it is an app, its socket has all options.
+        // Once it is an app, its socket has all options.
         while try await relay.snapshot().apps.isEmpty { await Task.yield() }
         var values: [Int] = []
         for option in Self.options {

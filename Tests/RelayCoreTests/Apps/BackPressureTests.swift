@@ -24,14 +24,14 @@ struct BackPressureTests {
                 for _ in 0..<600 { try await flooder.send(frame) }
             }
             try await bench.until { $0.apps.first { $0.id.rawValue == 1 }?.isPaused == true }
-            // What the flooder has written and relayd has not taken stays in TCP's windows.
+            // Bytes that the flooder has written and relayd has not taken stay in TCP's windows.
             let read = try await bench.relay.snapshot().apps.first?.counters.bytesIn ?? 0
             for _ in 0..<200 { await Task.yield() }
             let snapshot = try await bench.relay.snapshot()
             #expect(snapshot.apps.first?.counters.bytesIn == read, "it is not read any more")
             #expect(snapshot.link.queuedBytes < 2 * RelayConfiguration().linkQueueBytes)
             #expect(snapshot.limits[.linkQueue] != nil)
-            // The other app is read all the same, and its word goes before the flood that waits.
+            // The other app is still read, and its frame goes before the waiting flood.
             let word = Frame.rpc(session: 2, json: #"{"mainField1":"in between"}"#)
             try await quiet.send(word)
             try await bench.until { $0.apps.last?.counters.framesIn == 2 }
@@ -144,7 +144,7 @@ struct BackPressureTests {
                 try await bench.until { !$0.link.isUp && $0.apps.isEmpty }
                 #expect(try await bench.relay.snapshot().link.queuedBytes == 0)
 
-                // The head unit is back: what it hears first is the first word of now.
+                // The head unit is back: the first frame that it hears is a new one.
                 let again = try await bench.openLink()
                 let now = before &+ 1
                 for session in UInt8(1)...20 {

@@ -1,4 +1,4 @@
-// Who is let in and for how long: the hub over real TCP.
+// Which apps are let in and for how long: the hub over real TCP.
 
 import NIOCore
 import NIOEmbedded

@@ -111,14 +111,14 @@ struct HostLookupTests {
                 throw Unexpected()
             }
         }
-        // The answer that comes too late changes nothing.
+        // An answer that comes too late changes nothing.
         promise.succeed()
         for await _ in answer { break }
     }
 
     @Test("several names are asked for at the same time", .timeLimit(.minutes(15)))
     func atOnce() async throws {
-        // Each waits for the other to be asked for.
+        // Each lookup waits until the other has been asked for.
         let asked = DispatchGroup()
         for _ in 1...2 { asked.enter() }
         let places = ["left.local", "127.0.0.1", "right.local"].map {

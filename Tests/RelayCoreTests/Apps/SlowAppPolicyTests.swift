@@ -168,7 +168,7 @@ struct SlowAppPolicyTests {
         #expect(longest <= 51)
     }
 
-    /// A link that brings so many bytes a millisecond to an app that takes so many.
+    /// A link that brings bytes at one rate to an app that takes them at another.
     private struct Bench {
         var flow: Flow
         let brings: Int
@@ -190,7 +190,7 @@ struct SlowAppPolicyTests {
         /// - Returns: Why the app was closed; nil if it was not.
         mutating func run(for milliseconds: Int64) -> Flow.Verdict? {
             var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-            // Steps of 200 µs, so that what is brought comes as evenly as from a real link.
+            // Steps of 200 µs, so that bytes come as evenly as from a real link.
             for step in 0..<(milliseconds * 5) {
                 now = now + .microseconds(200)
                 let bytes = min(takes / 5, queued)

@@ -1,4 +1,4 @@
-// Every function of the specification, sent through the hub with nothing but the specification at hand.
+// Every function of the specification, sent through the hub using the specification alone.
 
 import NIOCore
 import NIOEmbedded

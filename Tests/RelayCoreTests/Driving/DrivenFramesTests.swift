@@ -61,7 +61,7 @@ struct DrivenFramesTests {
         #expect(bench.accessory(says: parts[1]) == .handled)
         for part in parts.dropFirst(2) {
             #expect(bench.accessory(says: part) == .drop(.answersRelay))
-            // What comes between is the app's.
+            // A frame in between is for the app.
             let other = Frame.rpc(session: 1, .notification, .onHMIStatus, correlation: 0)
             #expect(bench.accessory(says: other) == .toApp("radio"))
         }
@@ -109,7 +109,7 @@ struct DrivenFramesTests {
         _ = bench.actions()
         #expect(bench.answers.map(\.id) == [id])
         #expect(bench.answers.first?.answer == .tooLate)
-        // The app has nothing of what still comes.
+        // The app gets none of the frames that still come.
         for part in parts.dropFirst(3) {
             #expect(bench.accessory(says: part) == .drop(.answersRelay))
         }

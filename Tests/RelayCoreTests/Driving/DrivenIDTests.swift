@@ -1,4 +1,4 @@
-// The IDs of what somebody has relayd say in an app's session. On paper.
+// The IDs of what relayd is told to say in an app's session. On paper.
 
 import NIOCore
 import RelayTesting
@@ -14,7 +14,7 @@ struct DrivenIDTests {
         let bench = RouterBench.withRadio()
         let (_, first) = try bench.asks()
         _ = bench.accessory(says: drivenAnswer(.show, first)[0])
-        // The app comes to the range of relayd's IDs, and takes the next three.
+        // The app reaches the range of relayd's IDs, and uses the next three.
         for next in 1...3 {
             let own = Frame.rpc(session: 1, .request, .show, correlation: first + Int32(next))
             #expect(bench.app("radio", says: own) == .toLink)
@@ -22,7 +22,7 @@ struct DrivenIDTests {
         _ = bench.heard()
         let (_, second) = try bench.asks()
         #expect(second == first + 4)
-        // The app's answers are the app's.
+        // The answers to the app reach the app.
         for next in 1...3 {
             #expect(
                 bench.accessory(says: drivenAnswer(.show, first + Int32(next))[0])
@@ -97,7 +97,7 @@ struct DrivenIDTests {
                 waiting[sent] = wanted
             }
         }
-        // All on the link differ.
+        // All IDs on the link differ.
         #expect(Set(waiting.keys).isDisjoint(with: mine.values))
         #expect(waiting.count == 3000 && Set(mine.values).count == 10)
         #expect(waiting.contains { $0.key != $0.value }, "the app came to one of relayd's")
@@ -130,7 +130,7 @@ struct DrivenIDTests {
     func before() throws {
         let bench = RouterBench.withRadio()
         let lowest = OwnRequests.correlationIDs.lowerBound
-        // Larger than what is looked at anyway.
+        // Larger than messages that are looked at anyway.
         let json = #"{"mainField1":"\#(String(repeating: "x", count: 200))"}"#
         for number in 0..<20 as Range<Int32> {
             let request = Frame.rpc(

@@ -1,4 +1,4 @@
-// Where the answers to driven requests go when they are late, doubled or never come. On paper.
+// Where answers to driven requests go when they are late or doubled, or never come. On paper.
 
 import NIOCore
 import RelayTesting
@@ -68,7 +68,7 @@ struct DrivenTimeTests {
         #expect(bench.app("radio", says: request) == .handled)
         let other = try bench.heardCorrelation()
         #expect(other != correlation)
-        // A third one is still no answer to the app's.
+        // A third one is still no answer to the app's request.
         #expect(bench.accessory(says: frame) == .drop(.answersRelay))
         _ = bench.actions()
         #expect(bench.accessory(says: drivenAnswer(.show, other)[0]) == .handled)
@@ -93,7 +93,7 @@ struct DrivenTimeTests {
             #expect(bench.accessory(says: part) == .drop(.answersRelay))
         }
         #expect(bench.answers.count == 1)
-        // The next message with the same number is the app's, and whole.
+        // The next message with the same number is for the app, and whole.
         let own = drivenAnswer(.show, 3, message: 6, limit: 20)
         #expect(bench.accessory(says: own[0]) == .handled)
         #expect(bench.accessory(says: own[1]) == .handled)
@@ -168,7 +168,7 @@ struct DrivenTimeTests {
         #expect(bench.answers.allSatisfy { $0.answer == .sessionOver })
         bench.router.linkOpened(at: bench.now)
         bench.open("maps", session: 1)
-        // What the next app asks is its own, whatever number it has.
+        // A request of the next app is its own, whatever its correlation ID.
         let own = Frame.rpc(session: 1, .request, .show, correlation: correlation)
         #expect(bench.app("maps", says: own) == .toLink)
         #expect(bench.accessory(says: drivenAnswer(.show, correlation)[0]) == .toApp("maps"))

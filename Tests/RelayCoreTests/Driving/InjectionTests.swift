@@ -1,4 +1,4 @@
-// What relayd says to an app in the head unit's place: never inside of a message that is half delivered.
+// What relayd says to an app in the head unit's place: never inside a half-delivered message.
 
 import NIOCore
 import RelayTesting
@@ -17,7 +17,7 @@ extension RouterBench {
         try router.inject(rpc, in: session, patience: patience, at: now)
     }
 
-    /// What apps have been told by relayd since the last look.
+    /// The RPCs that relayd has sent to apps since the last call.
     fileprivate func told() -> [RPCHeader] {
         actions().compactMap { action in
             if case .toApp(let frame, _) = action { RPCHeader(frame.payload) } else { nil }
@@ -25,7 +25,7 @@ extension RouterBench {
     }
 }
 
-/// Of the head unit, in several frames.
+/// A message of the head unit in several frames.
 private func parts(session: UInt8 = 1, message: UInt32 = 8) -> [Frame] {
     let rpc = DrivenRPC(.onSystemRequest, .notification, #"{"requestType":"HTTP"}"#)
     return Frame.message(

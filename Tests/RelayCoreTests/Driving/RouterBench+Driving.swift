@@ -1,4 +1,4 @@
-// What the suites of driven requests say at the bench of the router.
+// Steps on the router's bench for the suites of driven requests.
 
 import NIOCore
 import RelayTesting
@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayCore
 
-/// A head unit's response, in frames of so many bytes.
+/// A head unit's response, in frames of limited size.
 func drivenAnswer(
     _ function: FunctionID, _ correlation: Int32, session: UInt8 = 1, message: UInt32 = 5,
     json: String = #"{"success":true,"resultCode":"SUCCESS"}"#, limit: Int = 131_072
@@ -19,14 +19,14 @@ func drivenAnswer(
 }
 
 extension RouterBench {
-    /// An app with session 1.
+    /// A bench with an app that has session 1.
     static func withRadio() -> RouterBench {
         let bench = RouterBench()
         bench.open("radio", session: 1)
         return bench
     }
 
-    /// A request is sent, and the head unit has heard it.
+    /// Sends a request that the head unit hears.
     func asks() throws -> (id: OwnRequestID, correlation: Int32) {
         (try sends(), try heardCorrelation())
     }
@@ -37,7 +37,7 @@ extension RouterBench {
         try router.send(rpc, in: session, patience: patience, at: now)
     }
 
-    /// Correlation ID of the RPC that the head unit has heard since the last look.
+    /// The correlation ID of the RPC that the head unit has heard since the last call.
     func heardCorrelation() throws -> Int32 {
         let frames = heard()
         let frame = try #require(frames.last { $0.type == .single } ?? frames.dropFirst().first)

@@ -1,4 +1,4 @@
-// Audio and video that relayd says in an app's session: who may use the services, where the answers go, and
+// Audio and video that relayd sends in an app's session: who may use the services, where the answers go, and
 // what ends them. On paper.
 
 import NIOCore
@@ -20,7 +20,7 @@ extension RouterBench {
         try router.startStream(service, wish, in: 1, patience: patience, at: now)
     }
 
-    /// A service that runs.
+    /// Starts a service, which then runs.
     fileprivate func streams(_ service: ServiceType = .video) throws -> OwnRequestID {
         let id = try starts(service)
         _ = heard()
@@ -126,7 +126,7 @@ struct StreamingTests {
             _ = bench.accessory(says: control(.startServiceACK))
         }
         starts()
-        // One that runs goes on when it is refused a second time, or the end is.
+        // A running service goes on when a second start, or its end, is refused.
         _ = bench.app("radio", says: control(.startService))
         _ = bench.accessory(says: control(.startServiceNAK))
         _ = bench.app("radio", says: control(.endService))
@@ -145,7 +145,7 @@ struct StreamingTests {
         ) {
             _ = try bench.starts()
         }
-        // Once is enough, and whoever confirms what has ended says nothing new.
+        // Once is enough; confirming a service that has ended changes nothing.
         #expect(bench.app("radio", says: control(.endServiceACK)) == .toLink)
         #expect(bench.app("radio", says: control(.endServiceACK)) == .toLink)
         _ = bench.accessory(says: control(.endServiceACK))
@@ -157,7 +157,7 @@ struct StreamingTests {
         starts()
         _ = bench.accessory(says: control(.endService))
         #expect(ends() == 1)
-        // What was asked for and refused has not begun.
+        // A service that was asked for and refused has not begun.
         _ = bench.app("radio", says: control(.startService))
         _ = bench.accessory(says: control(.startServiceNAK))
         #expect(ends() == 0)
@@ -217,7 +217,7 @@ struct StreamingTests {
             version: 5, type: .single, service: .video, sessionID: 1, messageID: 10,
             payload: ByteBuffer(repeating: 1, count: 5000))
         #expect(bench.app("radio", says: data) == .drop(.serviceOfRelay))
-        // Its RPCs and its other services are its own.
+        // The app's RPCs and other services are its own.
         #expect(bench.app("radio", says: .rpc(session: 1)) == .toLink)
         #expect(
             bench.app("radio", says: .control(.startService, service: .audio, session: 1))
@@ -238,7 +238,7 @@ struct StreamingTests {
         #expect(bench.accessory(says: ack) == .handled)
         _ = bench.actions()
         #expect(bench.news.last == .ended(isConfirmed: true))
-        // A second one is the app's business.
+        // A second one goes to the app.
         #expect(bench.accessory(says: ack) == .toApp("radio"))
     }
 

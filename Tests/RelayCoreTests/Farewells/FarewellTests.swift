@@ -1,5 +1,5 @@
-// How sessions end that an app leaves or ends, as dialogues on paper: what was measured with sdl_core is
-// what they follow. Those that the head unit ends are in HeadUnitEndTests.
+// How sessions end that an app leaves or ends, as dialogues on paper that follow measurements with sdl_core.
+// Sessions that the head unit ends are in HeadUnitEndTests.
 
 import NIOCore
 import RelayTesting
@@ -22,7 +22,7 @@ struct FarewellTests: GoodbyeWords {
         _ = bench.heard()
         bench.router.disconnect("music", at: bench.now)
         #expect(bench.heard() == [end(1, message: 42)])
-        // What still comes for it is swallowed until the head unit confirms.
+        // Frames that still come for it are swallowed until the head unit confirms.
         #expect(bench.accessory(says: .rpc(session: 1, .notification)) == .drop(.farewell(1)))
         #expect(!bench.router.hasSaidAllGoodbyes)
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
@@ -86,7 +86,7 @@ struct FarewellTests: GoodbyeWords {
         bench.pass(bench.router.configuration.endServiceTimeout)
         #expect(bench.router.hasSaidAllGoodbyes)
         #expect(bench.router.nextDeadline == nil)
-        // The answer comes all the same, and reaches nobody, whoever has the number.
+        // The answer still comes, and reaches nobody, whichever app has the number.
         bench.open("maps", session: 1)
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.lateWords(1)))
     }

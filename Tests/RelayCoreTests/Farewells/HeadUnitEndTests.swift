@@ -1,4 +1,4 @@
-// How sessions end that the head unit ends, and what becomes of their numbers, as dialogues on paper.
+// How sessions end that the head unit ends, and what happens to their numbers, as dialogues on paper.
 
 import NIOCore
 import RelayTesting
@@ -19,7 +19,7 @@ struct HeadUnitEndTests: GoodbyeWords {
         #expect(bench.purgedSessions() == [1])
         let reason = Frame.rpc(session: 1, .notification, .onAppInterfaceUnregistered)
         #expect(bench.accessory(says: reason) == .toApp("music"))
-        // Libraries unregister then. Nobody else can be granted the number in the meantime.
+        // Libraries unregister then. No other app can be granted the number in the meantime.
         let answer = Frame.rpc(session: 1)
         #expect(bench.app("music", says: answer) == .toLink)
         #expect(bench.heard() == [answer])
@@ -281,7 +281,7 @@ struct HeadUnitEndTests: GoodbyeWords {
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .drop(.farewell(1)))
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
         #expect(bench.app("maps", says: .rpc(session: 1)) == .toLink)
-        // The second ends that of maps, who must hear it.
+        // The second ends that of maps, which must hear it.
         #expect(bench.accessory(says: .control(.endServiceACK, session: 1)) == .toApp("maps"))
         #expect(bench.app("maps", says: .rpc(session: 1)) == .drop(.sessionOver(1)))
     }

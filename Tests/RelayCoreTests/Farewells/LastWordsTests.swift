@@ -1,8 +1,8 @@
 // What an app hears last, over real TCP, while bytes are under way in both directions.
 //
 // A socket that is closed with unread bytes, or gets some later, resets its connection, and the kernel
-// throws away what it still has to send. So the app of these tests has little room for what it has not
-// read: most of it is still with relayd when relayd closes.
+// throws away what it still has to send. So the app of these tests has little room for unread bytes: most of
+// them are still with relayd when relayd closes.
 
 import NIOCore
 import NIOPosix
@@ -14,8 +14,8 @@ import Testing
 
 @Suite("An app hears why it is closed", .serialized)
 struct LastWordsTests {
-    /// Frames of 1000 bytes that the head unit has sent and the app has not read: many times what
-    /// the app's kernel keeps for it, and less than relayd's takes at once.
+    /// The number of 1000-byte frames that the head unit has sent and the app has not read: many times
+    /// what the app's kernel keeps, and less than relayd's takes at once.
     private static let unread = 300
 
     private static func run(
@@ -24,7 +24,7 @@ struct LastWordsTests {
     ) async throws {
         try await RelayBench.run {
             $0.framesPerSecond = 0
-            // However busy the machine is: what is tested is that relayd waits.
+            // Long enough for any machine: the tests are about relayd waiting.
             $0.lingerPatience = .minutes(2)
             change(&$0)
         } _: {
@@ -46,7 +46,7 @@ struct LastWordsTests {
         return app
     }
 
-    /// One that has also written more than relayd has read, because the link stands still.
+    /// An app that has also written more than relayd has read, because the link stands still.
     private func busyApp(_ bench: RelayBench, on headUnit: FramePeer) async throws -> FramePeer {
         let app = try await appThatDoesNotRead(bench, on: headUnit)
         try await headUnit.channel.setOption(.autoRead, value: false).get()
@@ -62,9 +62,9 @@ struct LastWordsTests {
         return app
     }
 
-    /// The app reads again: first what it has not read.
+    /// Makes the app read again, beginning with the unread frames.
     private func skipUnread(_ app: FramePeer) async throws {
-        // Fails where the connection was reset; then there is nothing to read, either.
+        // Fails if the connection was reset; then there is nothing to read, either.
         try? await app.channel.setOption(.autoRead, value: true).get()
         for _ in 0..<Self.unread { _ = try await app.next() }
     }
@@ -129,7 +129,7 @@ struct LastWordsTests {
             await bench.relay.shutDown()
             let took = NIODeadline.now() - start
             #expect(took >= .milliseconds(200), "it waits for the app")
-            // Not for the app's own patience: a stop is bounded by its own limit.
+            // A stop does not wait for the app's own patience: it has a limit of its own.
             #expect(app.channel.isActive)
             #expect(try await bench.relay.snapshot().apps.isEmpty)
             var closed: [AppID] = []
@@ -150,7 +150,7 @@ struct LastWordsTests {
             try await app.channel.setOption(.allowRemoteHalfClosure, value: true).get()
             try await bench.until { $0.apps.count == 1 }
             _ = try await bench.relay.disconnect(AppID(rawValue: 1), because: .byOperator(nil))
-            // Nobody reads this any more, which a closed socket says with a reset.
+            // Nobody reads this any more, and a closed socket answers it with a reset.
             while app.channel.isActive { try? await app.send(.rpc(session: 1)) }
         }
     }
@@ -165,7 +165,7 @@ struct LastWordsTests {
             try await app.send(bytes: ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
             try await bench.until { $0.apps.isEmpty }
             let before = try await bench.relay.snapshot().link.counters.framesOut
-            // Its next words are thrown away, also good ones.
+            // The app's next frames are thrown away, even valid ones.
             try await app.send(.rpc(session: 1))
             try await skipUnread(app)
             try await app.closed()

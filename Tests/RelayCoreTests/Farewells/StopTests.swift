@@ -1,4 +1,4 @@
-// How a stopping relay says goodbye, and one that sends an app away, as dialogues on paper.
+// How a relay says goodbye when it stops or disconnects an app, as dialogues on paper.
 
 import NIOCore
 import RelayTesting
@@ -58,7 +58,7 @@ struct StopTests: GoodbyeWords {
         #expect(said.map(\.controlType) == [nil, .endService, .endService])
     }
 
-    /// An app says Unregister, and is answered or not.
+    /// Makes an app say Unregister, which is answered or not.
     private func unregistersItself(_ result: String?, message: UInt32 = 8) -> Bench {
         let bench = Bench()
         bench.open("music", session: 1)
@@ -207,7 +207,7 @@ struct StopTests: GoodbyeWords {
         bench.pass(.seconds(60))
         #expect(bench.accessory(says: .rpc(session: 1, .response)) == .toApp("maps"))
         #expect(bench.accessory(says: unregistered(1)) == .drop(.farewell(1)))
-        // Only that one: an app's own answers are its own.
+        // Only that answer: answers to an app's own requests are forwarded.
         #expect(bench.accessory(says: unregistered(1)) == .toApp("maps"))
     }
 

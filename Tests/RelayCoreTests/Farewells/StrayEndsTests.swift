@@ -1,5 +1,5 @@
-// EndServices that may end another session than their own, as values; what the router makes of them is
-// in `HeadUnitEndTests`.
+// EndServices that may end another session than their own, as values; how the router handles them is in
+// `HeadUnitEndTests`.
 
 import NIOCore
 import Testing

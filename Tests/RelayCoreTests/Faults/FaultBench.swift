@@ -1,4 +1,4 @@
-// Fault rules on paper: frames go in, and what comes out when is written down.
+// Fault rules on paper: frames go in, and what comes out, and when, is recorded.
 
 import NIOCore
 import RelayTesting
@@ -35,7 +35,7 @@ final class FaultBench {
 
     func remove(_ rule: UInt32) -> Bool { stage.remove(rule, at: now) }
 
-    /// What comes out, in order.
+    /// One thing that comes out, in order.
     enum Outcome: Equatable {
         case unit(Frame, from: String)
         case app(Frame, to: String)
@@ -43,7 +43,7 @@ final class FaultBench {
         case replaced(Frame)
         case disconnected(String)
 
-        /// Which frame, of those that passed.
+        /// The frame, if it passed.
         var passed: Frame? {
             switch self {
             case .unit(let frame, _), .app(let frame, _): frame
@@ -82,7 +82,7 @@ final class FaultBench {
         return outcomes + due()
     }
 
-    /// What is due now, as a carrier would carry it out.
+    /// The outcomes that are due now, as a carrier would carry them out.
     func due() -> [Outcome] {
         var outcomes: [Outcome] = []
         while let effect = stage.next(at: now) {
@@ -110,12 +110,12 @@ final class FaultBench {
 }
 
 extension String: FaultApp {
-    /// Of the letters of its name, of which eight are enough here.
+    /// Made of the first eight letters of the name, which are enough here.
     var faultNumber: UInt64 { utf8.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 extension Frame {
-    /// A PutFile of so many frames, whose RPC header is at the start of its second one.
+    /// A PutFile in `frames` frames, with the RPC header at the start of the second one.
     static func faultFile(
         session: UInt8, message: UInt32, frames count: Int, bytes: Int = 1000,
         json: String = #"{"syncFileName":"icon"}"#, service: ServiceType = .bulk

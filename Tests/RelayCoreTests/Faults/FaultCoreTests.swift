@@ -1,5 +1,5 @@
-// Rules that need no permission towards a real head unit, before the stand-in for sdl_core: what they do to
-// one app costs no other app anything.
+// Rules that need no permission for a real head unit, with the stand-in for sdl_core: their effect on one app
+// costs no other app anything.
 
 import NIOCore
 import NIOEmbedded
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("What a fault rule may do on sdl_core's link without permission hurts no other app")
 struct FaultCoreTests {
-    /// One app talks a lot under the rule, and is let go at once in the end; another one asks now and then.
+    /// One app talks a lot under the rule, and its frames are let go at once in the end; another asks now and then.
     @Test(
         "floods, half messages and malformed frames do not come of it",
         arguments: [
@@ -29,7 +29,7 @@ struct FaultCoreTests {
         #expect(try bench.switchboard.sdl.addFaults([rule], knowing: [:]) == [1])
         var asked: [Int32] = []
         for turn in 0..<30 as Range<Int32> {
-            // With those of the files some 1,500 frames: half again as many as the head unit stands in a second.
+            // With those of the files some 1,500 frames: half again as many as the head unit tolerates in a second.
             for number in 0..<40 as Range<Int32> where radio.channel.isActive {
                 try radio.say(.request(radio.session, .show, 1000 + turn * 100 + number))
             }

@@ -1,5 +1,5 @@
 // A fault storm in the whole hub: apps come, talk and vanish, the link is lost, rules come and go. What the
-// sockets carried is compared with what the tap has written down.
+// sockets carried is compared with what the tap has recorded.
 
 import NIOCore
 import NIOEmbedded
@@ -14,7 +14,7 @@ struct FaultHubStorm {
         let id: AppID
         var session: UInt8 = 0
         var isStarting = false
-        /// Messages that both sides have said to each other, control frames not counted.
+        /// Messages that both sides have sent each other, without control frames.
         var said: [Frame] = []
         var heard: [Frame] = []
         var toldByUnit: [Frame] = []
@@ -24,7 +24,7 @@ struct FaultHubStorm {
         }
     }
 
-    /// What the tap has written down of data frames.
+    /// A data frame as the tap has recorded it.
     fileprivate struct Record {
         var frame: Frame
         var fate: FrameFate
@@ -50,7 +50,7 @@ struct FaultHubStorm {
     private var lastSession: UInt8 = 0
     private var up: [AppID: [Record]] = [:]
     private var down: [AppID: [Record]] = [:]
-    /// What should have left on the link, and what has, in order.
+    /// The frames that should have left on the link, and those that have, in order.
     private var sent: [Frame] = []
     private var heard: [Frame] = []
     private(set) var problems: [String] = []
@@ -66,7 +66,7 @@ struct FaultHubStorm {
 
     // MARK: - The storm
 
-    /// - Returns: What does not add up.
+    /// - Returns: The discrepancies found.
     mutating func run(steps: Int) throws -> [String] {
         for _ in 0..<3 { try comes() }
         for _ in 0..<steps {
@@ -114,7 +114,7 @@ struct FaultHubStorm {
         }
         guard let filter = Self.filters.randomElement(using: &random),
             let action = Self.actions.randomElement(using: &random),
-            // Some never take anything together.
+            // Some combinations never take anything.
             let rule = try? FaultRule(filter: filter, action: action, isHeadUnitReal: false)
         else { return }
         rules += try hub.sdl.addFaults([rule], knowing: [:])
@@ -153,14 +153,14 @@ struct FaultHubStorm {
             return try app.channel.says(.startService())
         }
         let message = message(app.session, .request)
-        // Now and then it vanishes within a message.
+        // Now and then the app vanishes within a message.
         let isCut = message.count > 1 && Int.random(in: 0..<10, using: &random) == 0
         for frame in isCut ? message.dropLast() : message[...] {
             guard app.channel.isActive, app.session != 0 else { return }
             app.said.append(frame)
             try app.channel.says(frame)
         }
-        // A rule may have sent it away with its last frame.
+        // A rule may have closed the app with its last frame.
         if isCut, app.channel.isActive { try app.channel.close().wait() }
     }
 
@@ -251,23 +251,23 @@ struct FaultHubStorm {
 
     private mutating func audit(_ app: App) {
         let words = up[app.id, default: []]
-        // What it said has ended once: passed as it came, dropped, or replaced.
+        // Every frame of the app has ended once: passed as it came, dropped, or replaced.
         if let problem = Self.difference(app.said, words.filter(\.isEnd).map(\.frame)) {
             problems.append("from \(app.id): \(problem)")
         }
         let told = down[app.id, default: []]
-        // What passed to it is what it has got, in order; one that vanished may not have read the last.
+        // The app has got the frames that passed to it, in order; one that vanished may not have read the last.
         let passed = told.filter(\.hasPassed).map(\.frame)
         if app.channel.isActive ? passed != app.heard : !passed.starts(with: app.heard) {
             problems.append("\(app.id) got \(app.heard.count) frames of \(passed.count)")
         }
     }
 
-    /// As often in both, in any order; nil when it is so.
+    /// Compares how often each frame occurs in both, in any order; nil when they agree.
     private static func difference(_ said: [Frame], _ ended: [Frame]) -> String? {
         var counts: [Frame: Int] = [:]
         for frame in said { counts[frame, default: 0] += 1 }
-        // A changed frame that the hub refuses is not what it said.
+        // A changed frame that the hub refuses is not one that the app said.
         for frame in ended where counts[frame] != nil { counts[frame, default: 0] -= 1 }
         let wrong = counts.filter { $0.value != 0 }
         guard let (frame, count) = wrong.first else { return nil }

@@ -308,7 +308,7 @@ extension EmbeddedHub {
         return language
     }
 
-    /// Of the frames that passed the tap since the last look.
+    /// The fates of the frames that passed the tap since the last call.
     fileprivate func fates() -> [FrameFate] {
         switchboard.tap.emit()
         return tapQueue.takeAll().flatMap { item -> [FrameFate] in

@@ -1,13 +1,13 @@
-// The books of a fault storm: what was said, what became of it, and what does not add up.
+// The books of a fault storm: the frames sent, what became of them, and what does not add up.
 
 import NIOCore
 import SDLProtocol
 
 @testable import RelayCore
 
-/// Every frame that was said has to end once: passed as it came, dropped, or replaced by a changed one.
+/// Every frame has to end once: passed as it came, dropped, or replaced by a changed one.
 struct FaultLedger {
-    /// A frame and what was changed of it have the same.
+    /// The same for a frame and a changed version of it.
     struct Key: Hashable, CustomStringConvertible {
         var lane: String
         var messageID: UInt32
@@ -25,11 +25,11 @@ struct FaultLedger {
 
     private struct Account {
         var frame: Frame
-        /// In its lane.
+        /// The place in its lane.
         var place: Int
         var ends = 0
         var isReplaced = false
-        /// Passed, or its changed one has.
+        /// Whether the frame, or its changed version, has passed.
         var hasPassed = false
     }
 
@@ -38,13 +38,13 @@ struct FaultLedger {
         var passed = 0
         var dropped = 0
         var replaced = 0
-        /// Not part of what was said.
+        /// Not part of `said`.
         var repeated = 0
         var changed = 0
         var relayd = 0
     }
 
-    /// Bytes.
+    /// Sums in bytes.
     private(set) var sums = Sums()
     private(set) var problems: [String] = []
     private var accounts: [Key: Account] = [:]
@@ -64,7 +64,7 @@ struct FaultLedger {
         sums.said += frame.wire.readableBytes
     }
 
-    /// relayd's words, which no rule takes.
+    /// Notes a frame of relayd's own, which no rule takes.
     mutating func relaydSays(_ frame: Frame) { own[frame, default: 0] += 1 }
 
     mutating func passes(
@@ -134,7 +134,7 @@ struct FaultLedger {
         sums.replaced += frame.wire.readableBytes
     }
 
-    /// What is passed on instead comes right behind what was replaced.
+    /// Checks that a replacement comes right after the frame that it replaces.
     private mutating func followUp(_ key: Key, isChanged: Bool = false) {
         if isChanged ? replaced != key : replaced != nil {
             problems.append("not behind what it replaces: \(replaced.map { "\($0)" } ?? "\(key)")")
@@ -149,7 +149,7 @@ struct FaultLedger {
 
     mutating func disconnected() { disconnects += 1 }
 
-    /// Whoever speaks in these lanes has gone in the middle of what they said.
+    /// The sender in these lanes has left, perhaps in the middle of a message.
     mutating func ends(app: String, session: UInt8? = nil, _ direction: Direction? = nil) {
         ended.formUnion(
             order.keys.filter { lane in
@@ -159,7 +159,7 @@ struct FaultLedger {
             })
     }
 
-    /// At the end: what does not add up.
+    /// Closes the books, and returns what does not add up.
     mutating func close() -> [String] {
         for (key, account) in accounts where account.ends != 1 {
             problems.append("ended \(account.ends) times: \(key)")

@@ -1,4 +1,4 @@
-// What fault rules let go at once reaches the head unit no faster than it stands.
+// Frames that fault rules let go at once reach the head unit no faster than it tolerates.
 
 import NIOCore
 import NIOEmbedded
@@ -49,7 +49,7 @@ struct FaultPaceTests {
         for _ in 0..<100 { #expect(bench.app("maps", says: others).count == 1) }
         #expect(bench.remove(1))
         #expect(bench.due().count == 40)
-        // Another word of the app has to wait, in a session where nothing waits.
+        // Another frame of the app has to wait, in a session where nothing waits.
         #expect(bench.app("radio", says: alerts[0]) == [])
         #expect(bench.pass(.seconds(2)).count == 61)
     }

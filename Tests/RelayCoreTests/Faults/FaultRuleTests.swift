@@ -1,4 +1,4 @@
-// What fault rules mean, and what is said about those that mean nothing.
+// What fault rules mean, and the error messages for those that mean nothing.
 
 import NIOCore
 import SDLProtocol

@@ -1,4 +1,4 @@
-// The short way of frames that no rule takes leads where the long one does.
+// The shortcut for frames that no rule takes has the same result as the long way.
 
 import NIOCore
 import RelayTesting
@@ -11,7 +11,7 @@ import Testing
 struct FaultShortcutTests {
     private let show = Frame.rpc(session: 1, message: 1, correlation: 1)
 
-    /// Whether the frame would pass without anything being decided.
+    /// Whether the frame would pass without a decision.
     private func isShort(
         _ bench: FaultBench, _ frame: Frame, of app: String, _ direction: Direction = .fromApp
     ) -> Bool {

@@ -1,4 +1,4 @@
-// Dialogues on paper: what each fault rule does to what passes, and what it leaves alone.
+// Dialogues on paper: which frames each fault rule changes, and which it leaves alone.
 
 import NIOCore
 import RelayTesting

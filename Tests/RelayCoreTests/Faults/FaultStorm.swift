@@ -1,5 +1,5 @@
-// Any rules and any frames, with apps, sessions and links that end in the middle; the books are kept by
-// `FaultLedger`.
+// Any rules and any frames, with apps, sessions and links that end in the middle; `FaultLedger` keeps the
+// books.
 
 import NIOCore
 import RelayTesting
@@ -7,7 +7,7 @@ import SDLProtocol
 
 @testable import RelayCore
 
-/// Drives a `FaultStage` by chance, and carries out what it says as `SDLLanguage` does.
+/// Drives a `FaultStage` at random, and carries out its decisions as `SDLLanguage` does.
 struct FaultStorm {
     private static let filters = [
         "rpc:Show", "app:radio*", "rpc:PutFile", "service:bulk", "from:unit", "kind:request",
@@ -40,12 +40,12 @@ struct FaultStorm {
         for _ in 0..<3 { comes() }
     }
 
-    /// - Returns: What does not add up.
+    /// - Returns: The discrepancies found.
     mutating func run(steps: Int) throws -> [String] {
         for _ in 0..<steps { try step() }
         stage.removeAll(at: now)
         carryOut()
-        // What is let go keeps its pace.
+        // Released frames keep their pace.
         for _ in 0..<1000 where !stage.isIdle { pass(.milliseconds(100)) }
         var problems = ledger.close()
         if stage.heldBytes != 0 || stage.heldFrames != 0 {
@@ -82,7 +82,7 @@ struct FaultStorm {
         } else {
             let filter = Self.filters.randomElement(using: &random) ?? ""
             let action = Self.actions.randomElement(using: &random) ?? ""
-            // Some never take anything together.
+            // Some combinations never take anything.
             guard
                 let found = try? FaultRule(filter: filter, action: action, isHeadUnitReal: false)
             else { return }
@@ -110,7 +110,7 @@ struct FaultStorm {
         grant(app)
     }
 
-    /// Numbers are used again, but not at once.
+    /// Grants a session number; numbers are used again, but not at once.
     private mutating func grant(_ app: String) {
         lastSession = lastSession % 250 + 1
         sessions[app] = lastSession

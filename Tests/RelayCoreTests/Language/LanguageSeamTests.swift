@@ -1,4 +1,4 @@
-// The house around an accessory language, with one that is not SDL.
+// The hub around an accessory language, with one that is not SDL.
 
 import Logging
 import NIOCore
@@ -45,7 +45,7 @@ struct LanguageSeamTests {
             let sleeper = try await bench.connectApp(readsByItself: false)
             try await bench.until { $0.apps.count == 2 }
             let line = String(repeating: "x", count: 59) + "\n"
-            // Much at once: who reads nothing for a minute is disconnected.
+            // Much at once: an app that reads nothing for a minute is disconnected.
             let lines = String(repeating: line, count: 20_000)
             var sent = 0
             var apps = try await bench.relay.snapshot().apps

@@ -1,13 +1,13 @@
-// A second accessory language, as small as can be: what the seam of the hub is worth. It sees of
-// RelayCore only what a module beside it would see.
+// A second accessory language, as small as possible, to try out the hub's seam. It sees only as much of
+// RelayCore as a module beside it would see.
 
 import NIOCore
 import RelayCore
 
-/// Telemetry in lines. What the accessory says goes to every app, but for answers ("=…"), which go to the
-/// app that asked first ("?…"). Nobody has a session.
+/// Telemetry in lines. The accessory's lines go to every app, except for answers ("=…"), which go to the app
+/// that asked first ("?…"). There are no sessions.
 ///
-/// A slow app costs nobody anything: the link is never held. Lines that come while its socket is full are
+/// A slow app costs the others nothing: the link is never held. Lines that come while its socket is full are
 /// lost to that app alone, and it is told how many.
 final class LineLanguage: AccessoryLanguage {
     private unowned let hub: Switchboard
@@ -17,7 +17,7 @@ final class LineLanguage: AccessoryLanguage {
     private(set) var unflushedLinkBytes = 0
     private let welcome: Welcome
 
-    /// What an app meets when it connects.
+    /// What happens to an app when it connects.
     enum Welcome {
         case nothing
         /// A line, and one for the accessory.
@@ -111,12 +111,12 @@ final class LineLanguage: AccessoryLanguage {
     func describe(_ app: inout RelaySnapshot.App) { app.refusedFrames = apps[app.id]?.allLost ?? 0 }
     func leaveAll() { link?.write(ByteBuffer(string: "bye\n")) }
     var isAllSaid: Bool { true }
-    /// Most apps only listen.
+    /// Zero, because most apps only listen.
     var silentTimeout: TimeAmount { .zero }
     func refusal(_ reason: String) -> any ChannelHandler { LineRefusal("sorry: \(reason)\n") }
 }
 
-/// Its decoder.
+/// The decoder of the language.
 private struct Lines {
     static let longest = 64
     private var bytes = ByteBuffer()
@@ -168,7 +168,7 @@ private final class LineApp: AppReader {
         if lines.isTooLong { language.tooLong(self) }
     }
 
-    /// The socket may be full.
+    /// Sends a line unless the socket is full.
     func offer(_ line: ByteBuffer, _ hub: Switchboard) {
         guard !isBlocked else {
             lost += 1
@@ -178,7 +178,7 @@ private final class LineApp: AppReader {
         hub.send(line, to: connection)
     }
 
-    /// It takes bytes again.
+    /// The socket takes bytes again.
     func goOn(_ hub: Switchboard) {
         isBlocked = false
         if lost > 0 { hub.send(ByteBuffer(string: "lost \(lost)\n"), to: connection) }
@@ -190,7 +190,7 @@ private final class LineApp: AppReader {
     func hungUp() {}
 }
 
-/// What an app hears that finds no place.
+/// Refuses an app for which there is no room.
 private final class LineRefusal: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

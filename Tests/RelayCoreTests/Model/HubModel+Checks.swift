@@ -1,4 +1,4 @@
-// What the hub says on the link by itself, and how much: checks of the model that need no account of
+// What the hub sends on the link by itself, and how much: checks of the model that need no account of
 // who has which session.
 
 import NIOCore
@@ -15,10 +15,10 @@ extension HubModel {
         }
     }
 
-    /// A link that stands still for 3 s, and then takes some time for what had to wait.
+    /// A standstill of the link for 3 s, and some time for the frames that had to wait.
     static let longestStandstill: TimeAmount = .seconds(6)
 
-    /// Of equal ones the other may be the one on the link.
+    /// Whether the StartService may still go out: of two equal ones, the other may be the one on the link.
     func mayStillGo(_ start: Start) -> Bool {
         !start.isOnLink
             || starts.contains {
@@ -26,7 +26,7 @@ extension HubModel {
             }
     }
 
-    /// The hub has been given the head unit's end of this life, and may have heard it.
+    /// Whether the hub has been given the head unit's end of this life, and so may have heard it.
     func hasHeardEnd(of life: Int) -> Bool {
         said.contains {
             $0.sent.life == life && $0.sent.frame.controlType == .endService
@@ -34,7 +34,7 @@ extension HubModel {
         }
     }
 
-    /// The last one that looks the same and came before any grant that was not used.
+    /// The last frame that looks the same and came before any unused grant.
     func lastBeforeGrant(_ frame: Frame) -> CircularBuffer<Said>.Index? {
         let grant = said.firstIndex { $0.sent.frame.controlType == .startServiceACK }
         return said.indices.last { place in
@@ -44,18 +44,18 @@ extension HubModel {
         }
     }
 
-    /// What ends a session goes behind all that was said in it before.
+    /// Checks that the frame that ends a session goes out after everything said in it before.
     mutating func checkNothingIsLeft(
         of app: App, before count: Int, _ end: Frame, _ lane: Lane
     ) {
-        // Who is closed by others loses what it was held back with.
+        // An app that others close loses its held-back frames.
         guard !app.mayBeClosed, !endedByHeadUnit.contains(lane.life), !isLossy else { return }
-        // The last words of one that left are dropped when they take too long for the rate.
+        // The last words of an app that left are dropped when the rate delays them for too long.
         if let leftAt = app.leftAt, leftAt + SDLApp.lastWordsPatience <= now { return }
-        // The hub may have heard already that the head unit has ended it.
+        // The hub may already have heard that the head unit has ended the session.
         guard !hasHeardEnd(of: lane.life) else { return }
         for (other, frames) in app.lanes where other.life == lane.life {
-            // What it said behind its own EndService is dropped.
+            // Frames that the app sent after its own EndService are dropped.
             let first = app.order[other]?.firstIndex { !app.behindEnd.contains($0) }
             guard let first, let order = app.order[other]?[first], order < count,
                 frames[first] != end
@@ -65,7 +65,7 @@ extension HubModel {
         }
     }
 
-    /// The link has taken everything. What apps with an open session have said has gone out.
+    /// The link has taken everything: checks that all frames of apps with an open session have gone out.
     mutating func checkAllHasGoneOut() {
         for app in apps.values where app.isConnected && !app.mayBeClosed && isLinkUp {
             for (lane, frames) in app.lanes where !frames.isEmpty {
@@ -77,8 +77,8 @@ extension HubModel {
         }
     }
 
-    /// Nothing of what hurts the head unit goes on the link. Message ID 0 and malformed headers the
-    /// link's own framing finds.
+    /// Checks that nothing that hurts the head unit goes on the link. The link's own framing finds message
+    /// ID 0 and malformed headers.
     mutating func checkHarmless(_ frame: Frame) {
         if frame.sessionID == 0 { fail(.harm, "on the link on session 0: \(frame)") }
         if frame.hurtsHeadUnit { fail(.harm, "on the link, and hurts the head unit: \(frame)") }
@@ -88,7 +88,7 @@ extension HubModel {
         if !frame.service.isStream { sent[frame.sessionID, default: 0] += 1 }
     }
 
-    /// As sdl_core counts, where it gets frames when they are written.
+    /// Counts as sdl_core does if it gets frames when they are written.
     mutating func countRate(_ frame: Frame) {
         guard !frame.service.isStream else { return }
         var times = written[frame.sessionID] ?? []
@@ -99,10 +99,10 @@ extension HubModel {
         fail(.flood, "\(times.count) frames of a session in a second, with \(frame)")
     }
 
-    /// An answer to another's request.
+    /// An app got an answer to another app's request.
     mutating func stray(_ sent: SDLCoreModel.Sent, _ number: AppNumber) {
         strays += 1
-        // Its own one may reach an app in its next session: the head unit gave it up by itself.
+        // An answer to its own may reach an app in its next session: the head unit gave the message up by itself.
         guard sent.isAboutHalf, ownerOfLife[sent.cause] != number, !loneFrames.explain(sent) else {
             return
         }
@@ -111,7 +111,7 @@ extension HubModel {
             "app \(number) got the answer to a half message of life \(sent.cause): \(sent.frame)")
     }
 
-    /// Not the app's own.
+    /// Checks an Unregister that the hub sends in an app's place.
     mutating func checkUnregister(_ frame: Frame, _ life: Int) {
         guard let request = frame.request,
             request.functionID == FunctionID.unregisterAppInterface.rawValue
@@ -131,7 +131,7 @@ extension Frame {
         return header
     }
 
-    /// The head unit answers a goodbye of relayd's, perhaps in the number's next session.
+    /// Whether the head unit answers a goodbye of relayd's, perhaps in the number's next session.
     var answersRelay: Bool {
         guard type == .single, version > 1, service == .rpc, let header = RPCHeader(payload) else {
             return false
@@ -140,7 +140,7 @@ extension Frame {
             && header.correlationID == SessionRouter<SDLApp>.farewellCorrelationID
     }
 
-    /// The head unit answers UnregisterAppInterface.
+    /// Whether this is the head unit's answer to UnregisterAppInterface.
     func isUnregistered(ofSuccess: Bool) -> Bool {
         guard type == .single, version > 1, service == .rpc, let header = RPCHeader(payload),
             header.type == .response,
@@ -149,7 +149,7 @@ extension Frame {
         return !ofSuccess || resultCode == "SUCCESS"
     }
 
-    /// sdl_core never reads the connection again behind a message of 0 bytes, reserves memory for what
+    /// sdl_core never reads the connection again after a message of 0 bytes, reserves as much memory as
     /// is announced, counts message ID 0 as malformed, and closes the connection for a flood of data on
     /// session 0.
     var hurtsHeadUnit: Bool {
@@ -159,6 +159,6 @@ extension Frame {
         return type != .control && (messageID == 0 || sessionID == 0)
     }
 
-    /// sdl_core grants protocol 5 to those who name it, or have a v5 header.
+    /// sdl_core grants protocol 5 to apps that name it or send a v5 header.
     var asksForV5: Bool { version >= 5 || payloadBytes > 0 }
 }

@@ -1,4 +1,4 @@
-// What the model makes of the head unit's words, and of whom the hub gives them to.
+// How the model judges the head unit's frames, and which apps the hub gives them to.
 
 import NIOCore
 import RelayTesting
@@ -7,7 +7,7 @@ import SDLProtocol
 @testable import RelayCore
 
 extension HubModel {
-    /// The last byte of a frame of the head unit has come to the hub.
+    /// The last byte of a frame of the head unit has reached the hub.
     mutating func headUnitSays(_ sent: SDLCoreModel.Sent) {
         var entry = Said(sent: sent)
         if sent.frame.controlType == .startServiceACK {
@@ -32,7 +32,7 @@ extension HubModel {
             isLossy
             ? lastBeforeGrant(frame) ?? said.lastIndex { $0.sent.frame == frame }
             : said.firstIndex { $0.sent.frame == frame }
-        // What is written to one that has gone reaches nobody.
+        // A frame written to an app that has left reaches nobody.
         let number = apps[number]?.isConnected == true ? number : nil
         if let place {
             let index = said.distance(from: said.startIndex, to: place)
@@ -66,7 +66,7 @@ extension HubModel {
         }
     }
 
-    /// Nothing more can come of what the hub has been given.
+    /// The hub is finished with the frames that it was given.
     mutating func settled() {
         saidBeforeLoss = []
         // On a lossy line whole frames may be held back until more is known.
@@ -82,8 +82,8 @@ extension HubModel {
         said = held
     }
 
-    /// The oldest begins a message, and only its next frame tells whether the message answers a request of the
-    /// hub's own, and so reaches nobody.
+    /// Whether the oldest frame begins a message, and only its next frame tells whether the message answers a
+    /// request of the hub's own, and so reaches no app.
     private var mayBeHeld: Bool {
         guard let oldest = said.first?.sent.frame, oldest.type == .first else { return false }
         return !said.contains {
@@ -92,7 +92,7 @@ extension HubModel {
         }
     }
 
-    /// - Parameter number: Who got it; nil when nobody did.
+    /// - Parameter number: The app that got it; nil when none did.
     private mutating func pass(_ entry: Said, to number: AppNumber?) {
         let sent = entry.sent
         let frame = sent.frame
@@ -105,7 +105,7 @@ extension HubModel {
         default: break
         }
         guard let life = sent.life else {
-            // Late: for a life that is over. Whoever has the number may see it.
+            // Late: for a life that is over. The app that has the number now may see it.
             if let number, let now = lives[Int(frame.sessionID)], now != sent.cause {
                 stray(sent, number)
             }
@@ -130,7 +130,7 @@ extension HubModel {
         guard let number else {
             guard let owner, let app = apps[owner], app.isConnected, !app.mayBeClosed,
                 !ended.contains(life), !isLossy, lives[Int(frame.sessionID)] == life,
-                // Answers to whoever was there before are better swallowed.
+                // Answers to a former app of the number are better swallowed.
                 sent.cause == life, !sent.isAboutHalf, !frame.answersRelay
             else { return }
             return fail(.lostDown, "app \(owner) did not get \(frame)")
@@ -141,7 +141,7 @@ extension HubModel {
                 "app \(number) got \(frame) of life \(life), which is app \(owner ?? 0)'s")
         }
         if sent.cause != life { stray(sent, number) }
-        // Not when the app has said since that it registers again.
+        // Not when the app has registered again since.
         if sent.cause == life, frame.isUnregistered(ofSuccess: true), unregistering.contains(life) {
             unregistered.insert(life)
         }
@@ -154,7 +154,7 @@ extension HubModel {
         lives[session] = life
         let isV5 = sent.frame.version >= 5
         guard let number else {
-            // One that came with it may have been given to whoever waited.
+            // A waiting app may have been given another grant that came with it.
             let waiting = starts.first { start in
                 entry.waiting.contains(start.number) && apps[start.app]?.mayBeClosed == false
             }
@@ -163,8 +163,8 @@ extension HubModel {
             }
             return
         }
-        // Nothing tells a v4 grant for a request that was given up from an old head unit's answer to one
-        // for v5: whoever gets it can use it.
+        // A v4 grant for a request that was given up cannot be told from an old head unit's answer to a
+        // request for v5: any app that gets it can use it.
         if !starts.contains(where: { $0.app == number && ($0.frame.asksForV5 == isV5 || !isV5) }) {
             fail(.grantWrong, "app \(number) got \(sent.frame), and did not ask for it")
         }
@@ -179,9 +179,9 @@ extension HubModel {
             starts[$0].app == number && (isV5 == nil || starts[$0].frame.asksForV5 == isV5)
         }
         let surplus = own.first { starts[$0].isSurplus && isV5 == nil }
-        // A v5 grant that is late may be taken for the answer to the app's own request for v4.
+        // A late v5 grant may be taken for the answer to the app's own request for v4.
         let others = starts.indices.filter { starts[$0].app == number && isV5 != nil }
-        // An equal one of another app may have been taken for it when it went out.
+        // When it went out, an equal one of another app may have been taken for it.
         let equal = own.first { place in
             starts.contains { $0.isOnLink && $0.frame == starts[place].frame }
         }
@@ -192,7 +192,7 @@ extension HubModel {
             return fail(.twoAnswers, "app \(number) got an answer to no StartService")
         }
         let start = starts.remove(at: place)
-        // It was its own that went out, unless it was refused here.
+        // The app's own StartService went out, unless it was refused here.
         guard !start.isOnLink, surplus == nil,
             let other = starts.firstIndex(where: { $0.frame == start.frame && $0.isOnLink })
         else { return }

@@ -1,4 +1,4 @@
-// What a stop of the hub promises: all Unregisters, all answers, then all EndServices, in its time.
+// What a stop of the hub promises: all Unregisters, all answers, then all EndServices, within its time.
 
 import NIOCore
 import NIOEmbedded
@@ -10,16 +10,16 @@ import SDLProtocol
 extension HubModel {
     /// A stop of the hub, from the moment it is told.
     struct Stop {
-        /// The hub may say EndService from then on, whatever has not been answered.
+        /// From this time on, the hub may say EndService whatever has not been answered.
         var waitsUntil: NIODeadline
-        /// Lives that began before.
+        /// The last life that began before the stop.
         var lastLife: Int
-        /// Lives that the hub has unregistered, and whose answer has not come to it.
+        /// Lives that the hub has unregistered and whose answer has not reached it.
         var unanswered: Set<Int> = []
-        /// EndServices that apps had said before; nobody is to be waited for with them.
+        /// EndServices that apps had said before the stop; they need not wait for anything.
         var ownEnds: [Int: Frame] = [:]
-        /// Lives of apps that had left before, whose EndService was said then and may still wait for the
-        /// link.
+        /// Lives of apps that had left before the stop, whose EndService was said then and may still wait
+        /// for the link.
         var saidEnds: Set<Int> = []
         /// Lives that must end as expected: their apps were registered, and nothing was in the way.
         var registered: Set<Int> = []
@@ -29,10 +29,10 @@ extension HubModel {
     mutating func checkStop(_ end: Frame, _ life: Int) {
         guard let stop, life <= stop.lastLife, now < stop.waitsUntil, !isLossy else { return }
         guard stop.ownEnds[life] != end, !stop.saidEnds.contains(life) else { return }
-        // A grant that comes too late for anybody is given back at once, also one that came before
-        // the stop and was not read because a slow app held the link.
+        // A grant that comes too late for any app is given back at once, even one that came before the
+        // stop and was not read because a slow app held the link.
         guard ownerOfLife[life] != nil, !hasNewGrant(of: end.sessionID, after: life) else { return }
-        // One that has ended, or never was, cannot be waited for.
+        // A session that has ended, or never was, cannot be waited for.
         let waiting = stop.unanswered.filter { !ended.contains($0) || $0 == life }
         guard !waiting.isEmpty else { return }
         fail(.stop, "\(end) while \(waiting.count) Unregisters are unanswered")

@@ -1,4 +1,4 @@
-// What becomes of the model's account when time passes, and when the link goes and comes.
+// How the model's account changes when time passes, and when the link is lost and comes back.
 
 import NIOCore
 import RelayTesting

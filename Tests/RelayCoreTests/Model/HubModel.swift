@@ -1,5 +1,5 @@
-// Who may get what: a slow and obvious account of sessions, grants, frames and goodbyes, kept beside
-// the hub and from outside, by what goes in and what comes out.
+// Which app may get which frames: a slow and obvious account of sessions, grants, frames and goodbyes,
+// kept outside the hub from what goes in and what comes out.
 
 import NIOCore
 import RelayTesting
@@ -9,10 +9,10 @@ import SDLProtocol
 
 /// Notes what apps and head unit say and checks each frame the hub writes.
 ///
-/// Written from the protocol and from sdl_core's habits. It knows nothing of the router's phases: a
+/// Written from the protocol and from sdl_core's habits, without knowledge of the router's phases: a
 /// life of a session belongs to the app that was shown its grant, from the grant to the number's next
-/// grant or the link's end. The words of a goodbye are the hub's own affair; what they lead to is
-/// checked at the head unit.
+/// grant or the link's end. The frames of a goodbye are left to the hub; their effect is checked at the
+/// head unit.
 struct HubModel {
     /// A promise that was not kept.
     struct Violation: Hashable {
@@ -34,9 +34,9 @@ struct HubModel {
         /// Counts StartServices; tells equal ones apart.
         var number: Int
         var isOnLink = false
-        /// One more than an app may have waiting.
+        /// Whether it is one more than an app may have waiting.
         var isSurplus = false
-        /// What is on the link may be an equal one of an app that has left.
+        /// Whether the one on the link may be an equal one of an app that has left.
         var isDoubtful = false
         var until: NIODeadline
     }
@@ -45,18 +45,18 @@ struct HubModel {
         var number: AppNumber
         var isConnected = true
         var leftAt: NIODeadline?
-        /// It was told to go, or it cannot stay.
+        /// Whether the app was told to go, or cannot stay.
         var mayBeClosed = false
-        /// Frames for a lane of a session that have not come out on the link.
+        /// Frames, by lane, that have not come out on the link.
         var lanes: [Lane: [Frame]] = [:]
         /// The number of each frame of `lanes` among all frames of the app.
         var order: [Lane: [Int]] = [:]
         var frames = 0
-        /// The numbers of those that it said behind its own EndService, before the answer.
+        /// The numbers of the frames that it sent after its own EndService and before the answer.
         var behindEnd: Set<Int> = []
-        /// How many of them are known not to have gone out.
+        /// How many of those are known not to have gone out.
         var dropped = 0
-        /// Said in sessions that it did not have, as far as the hub knew.
+        /// Frames it sent in sessions that it did not have, as far as the hub knew.
         var foreign: Set<Frame> = []
     }
 
@@ -66,7 +66,7 @@ struct HubModel {
         var service: UInt8
     }
 
-    /// What the hub has been given by the head unit and has not shown to have used.
+    /// A frame that the head unit has given the hub, and that the hub has not shown to have used.
     struct Said {
         var sent: SDLCoreModel.Sent
         /// The StartServices on the link that waited for a grant like this when it came.
@@ -75,13 +75,13 @@ struct HubModel {
 
     private(set) var violations: [Violation] = []
     var apps: [AppNumber: App] = [:]
-    /// Of all apps, in the order the hub got them.
+    /// The StartServices of all apps, in the order the hub got them.
     var starts: [Start] = []
-    /// Those of apps that have left.
+    /// The StartServices of apps that have left.
     var abandoned: [Start] = []
     var said = CircularBuffer<Said>()
-    /// What had come when the hub found in the middle of a read that the link is gone. The apps get it
-    /// before they are told.
+    /// Frames that had come when the hub found in the middle of a read that the link was gone. The apps get
+    /// them before they are told.
     var saidBeforeLoss: [Frame] = []
     /// Lives whose grant an app was shown.
     var ownerOfLife: [Int: AppNumber] = [:]
@@ -89,28 +89,28 @@ struct HubModel {
     var lives = [Int?](repeating: nil, count: 256)
     /// Lives that one side has ended.
     var ended: Set<Int> = []
-    /// Of them, those that the head unit has ended by itself: it hears no more of them.
+    /// Those of `ended` that the head unit has ended by itself: it hears no more of them.
     var endedByHeadUnit: Set<Int> = []
-    /// Numbers of sessions that an EndService of an earlier life has ended. What they left half stays with
-    /// the head unit, and is ended when the number is granted next.
+    /// Numbers of sessions that an EndService of an earlier life has ended. Their half messages stay with
+    /// the head unit, and are ended when the number is granted next.
     var endedByStray: Set<UInt8> = []
     /// Lives whose app has said EndService and has not heard the answer.
     var ending: Set<Int> = []
     /// Lives whose app unregisters itself.
     var unregistering: Set<Int> = []
-    /// Of them, those whose app was told that it is done.
+    /// Those of `unregistering` whose app was told that it is done.
     var unregistered: Set<Int> = []
     private var startCount = 0
     var stop: Stop?
     var loneFrames = LoneFrames()
-    /// Frames a session may send in a second, relayd's own words included.
+    /// Frames a session may send in a second, relayd's own included.
     var mostFrames = Int.max
-    /// When the latest ones were written, by session.
+    /// When the latest frames were written, by session.
     var written: [UInt8: CircularBuffer<NIODeadline>] = [:]
     /// Frames of apps that have gone out, streams not counted, by session.
     var sent: [UInt8: Int] = [:]
     var isLinkUp = false
-    /// Bytes on the line may be lost or invented.
+    /// Whether bytes on the line may be lost or invented.
     var isLossy = false
     var now = NIODeadline.uptimeNanoseconds(0)
     var strays = 0
@@ -130,7 +130,7 @@ struct HubModel {
     /// One StartService at a time is on the link.
     private static let turn = configuration.startServiceTimeout + answerToEnd
 
-    /// - Parameter place: StartServices before it, that of an app that has left not counted.
+    /// - Parameter place: The number of StartServices before it, without that of an app that has left.
     func patience(behind place: Int) -> NIODeadline {
         guard isLinkUp else { return now + Self.configuration.holdTimeout }
         var patience = Self.turn
@@ -144,7 +144,7 @@ struct HubModel {
         apps[number] = App(number: number)
     }
 
-    /// A whole frame of the app has come to the hub.
+    /// A whole frame of the app has reached the hub.
     mutating func appSays(_ frame: Frame, _ number: AppNumber) {
         if frame.controlType == .startService, frame.service == .rpc, frame.sessionID == 0 {
             let pending = starts.count { $0.app == number }
@@ -155,7 +155,7 @@ struct HubModel {
                     isSurplus: pending >= Self.mostStarts, until: patience(behind: starts.count)))
             return
         }
-        // It may be closed for it; no byte of it goes further.
+        // The app may be closed for it; no byte of the frame goes further.
         if frame.hurtsHeadUnit {
             apps[number]?.mayBeClosed = true
             return
@@ -166,7 +166,7 @@ struct HubModel {
             return
         }
         if frame.controlType == .endServiceACK, frame.service == .rpc, !ended.contains(life) {
-            // Nobody asked: it is dropped, or it answers for a former life of the number.
+            // Nobody asked for it: it is dropped, or it answers for a former life of the number.
             apps[number]?.foreign.insert(frame)
             return
         }
@@ -215,8 +215,8 @@ struct HubModel {
         loneFrames.written(frame, of: lives[Int(frame.sessionID)], at: now)
         guard let life = lives[Int(frame.sessionID)] else { return }
         if frame.controlType == .endService, frame.service == .rpc { checkStop(frame, life) }
-        // A grant that nobody was shown: its goodbye is the hub's own affair, and so are the last words
-        // of an app that had gone when it came.
+        // A grant that no app was shown: its goodbye is left to the hub, and so are the last words of an
+        // app that had left when the grant came.
         guard let number = ownerOfLife[life], let app = apps[number] else {
             return countSent(frame)
         }
@@ -225,12 +225,12 @@ struct HubModel {
         let waiting = app.lanes[lane] ?? []
         if let place = waiting.firstIndex(of: frame) {
             countSent(frame)
-            // What waited when the head unit ended the session is dropped, and what waits when the time
-            // of a stop is over.
+            // Frames that waited when the head unit ended the session are dropped, and so are those that
+            // wait when the time of a stop is over.
             let isOverdue = stop.map { $0.waitsUntil <= now } ?? false
             let passed = app.order[lane]?.prefix(place) ?? []
-            // What an app says behind its own EndService is dropped and counted, also when the head
-            // unit refuses to end the session.
+            // Frames that an app sends after its own EndService are dropped and counted, even when the
+            // head unit refuses to end the session.
             let dropped = passed.count { app.behindEnd.contains($0) }
             apps[number]?.dropped += dropped
             if place > dropped, !endedByHeadUnit.contains(life), !isOverdue, !hasHeardEnd(of: life)
@@ -246,9 +246,9 @@ struct HubModel {
             return
         }
         checkUnregister(frame, life)
-        // The hub may have used already a new grant of this number.
+        // The hub may already have used a new grant of this number.
         if hasNewGrant(of: frame.sessionID, after: life) { return }
-        // Not the app's. The hub may end what an app has left, or what is to go.
+        // Not the app's frame. The hub may end the session of an app that has left or has to go.
         if !app.isConnected || app.mayBeClosed || ended.contains(life) {
             if frame.controlType == .endService, frame.service == .rpc, isLinkUp {
                 checkNothingIsLeft(of: app, before: .max, frame, lane)
@@ -256,19 +256,19 @@ struct HubModel {
             }
             return countSent(frame)
         }
-        // It answers heartbeats in an app's place where it is told to.
+        // The hub answers heartbeats in an app's place where it is told to.
         if frame.controlType == .heartbeatACK { return }
-        // It was said in an earlier life of the number, by the same app, and was under way when that
+        // The same app sent it in an earlier life of the number, and it was under way when that life
         // ended.
         if app.lanes.contains(where: {
             $0.key.session == frame.sessionID && $0.key.life < life && $0.value.contains(frame)
         }) {
             return countSent(frame)
         }
-        // It was said before the grant and read behind it, because the app was paced: when the link was
+        // It was sent before the grant and read after it, because the app was paced: when the link was
         // lost and is back, an app that was kept may get the number again that it goes on using.
         if app.foreign.contains(frame) { return countSent(frame) }
-        // It ends what a former owner of the number has left half, before the new one can go on.
+        // It ends a message that a former owner of the number left half, before the new one can go on.
         if frame.type == .consecutive, frame.info == 0,
             RPCHeader(frame.payload)?.functionID == HalfMessages.Half.endingFunctionID
         {
@@ -277,7 +277,7 @@ struct HubModel {
         fail(.wrongSession, "on the link in session of app \(number), who did not say it: \(frame)")
     }
 
-    /// Which of the equal ones it was can only be told by their order.
+    /// Only the order tells which of several equal StartServices it was.
     private mutating func startWritten(_ frame: Frame) {
         guard let place = starts.firstIndex(where: { $0.frame == frame && !$0.isOnLink }) else {
             // Its app said it last and left.
@@ -292,7 +292,7 @@ struct HubModel {
             starts[place].isDoubtful = false
             return
         }
-        // If it was that one, the app's own still waits for its turn.
+        // If it was the abandoned one, the app's own still waits for its turn.
         starts[place].isDoubtful = true
         abandoned[other].until = max(abandoned[other].until, starts[place].until)
     }

@@ -1,8 +1,8 @@
-// The hub against a second, obvious account of who may get what, in random dialogues.
+// The hub against a second, obvious account of which app may get what, in random dialogues.
 //
 // `Scripts/model --steps 10000000` runs many more of them, optimised; a failing dialogue is cut down
 // and printed with its seed, and `Scripts/model --only SEED` runs that one alone. The same from here,
-// for a debugger: RELAY_MODEL_SEED=n for one dialogue, RELAY_MODEL_STEPS=n for so many steps.
+// for a debugger: RELAY_MODEL_SEED=n for one dialogue, RELAY_MODEL_STEPS=n for n steps.
 
 import Foundation
 import RelayTesting

@@ -1,12 +1,12 @@
 // A recording of a dialogue that may miss nothing, with so little room that the hub waits for it again and
-// again, in the middle of whatever it does.
+// again, in the middle of its work.
 
 import NIOCore
 import SDLProtocol
 
 @testable import RelayCore
 
-/// What is recorded, and what was heard.
+/// Compares the recorded frames with those that the hub has written.
 final class HubRecording {
     private let queue = TapQueue(maximumBytes: 2000)
     private var recorded: [Frame: Int] = [:]
@@ -34,7 +34,7 @@ final class HubRecording {
 
     private func look() {
         take()
-        // It has done with that.
+        // The second call shows that the reader is done with the first batch.
         take()
     }
 
@@ -48,10 +48,10 @@ final class HubRecording {
         }
     }
 
-    /// A frame that the hub has written, to whomever.
+    /// Notes a frame that the hub has written, to any peer.
     func hear(_ frame: Frame) { heard[frame, default: 0] += 1 }
 
-    /// Says what is wrong with it so far.
+    /// Reports what is wrong with the recording so far.
     func check(_ tap: FrameTap, fail: (String) -> Void) {
         tap.emit()
         look()

@@ -1,5 +1,5 @@
-// How long anything may wait in the hub while the link moves: each wait with the bound that the
-// configuration gives it.
+// How long anything may wait in the hub while the link moves: each wait with its bound from the
+// configuration.
 
 import NIOCore
 import NIOEmbedded
@@ -12,12 +12,12 @@ struct HubWait: Hashable {
     enum Kind: Hashable {
         /// The goodbye of a session is at this step.
         case goodbye(session: UInt8, Farewell<SDLApp>.Step)
-        /// A session has sent all it may for now; so many of its apps' frames have gone out. When more
-        /// of them wait, it may be let go and held again in the same moment.
+        /// A session has sent all it may for now; `sent` frames of its apps have gone out. When more of
+        /// them wait, it may be let go and held again in the same moment.
         case held(session: UInt8, sent: Int)
-        /// The app is not read; so many of its frames were.
+        /// The app is not read; `frames` of its frames were.
         case paused(AppID, frames: UInt64)
-        /// The app has gone, and has not said all.
+        /// The app has left, and not all of its words have gone out.
         case lastWords(AppID)
         /// A StartService is on the link.
         case start
@@ -26,15 +26,15 @@ struct HubWait: Hashable {
     }
 
     var kind: Kind
-    /// When the hub means to end it, if it knows.
+    /// When the hub intends to end it, if known.
     var deadline: NIODeadline?
 }
 
 extension HubWorld {
-    /// Time has passed. No wait is longer than its bound.
+    /// Checks, after time has passed, that no wait is longer than its bound.
     func checkWaits() {
         model.advance(to: loop.now)
-        // Nobody can promise anything for a link that is lost or stands still; behind that, all begins
+        // Nothing can be promised for a link that is lost or stands still; after that, all waits begin
         // anew.
         guard link != nil, stalledUntil <= loop.now else {
             waits = [:]
@@ -54,7 +54,7 @@ extension HubWorld {
         waits = going
     }
 
-    /// What waits, and how long it may from its beginning on.
+    /// What waits now, and how long each wait may last from its beginning.
     private func waitsNow() -> [(HubWait, TimeAmount)] {
         let router = switchboard.sdl.router
         var found: [(HubWait, TimeAmount)] = []
@@ -91,7 +91,7 @@ extension HubWorld {
         return found
     }
 
-    /// Nil where the app that said EndService waits by itself, for as long as it likes.
+    /// Nil where the app that said EndService itself waits, for as long as it likes.
     private func patience(
         _ farewell: Farewell<SDLApp>, of session: UInt8
     ) -> TimeAmount? {
@@ -114,14 +114,14 @@ extension HubWorld {
         }
     }
 
-    /// What the rates are counted in, and how often held sessions are let go.
+    /// The slot in which rates are counted, and the interval at which held sessions are let go.
     private static var rateSlot: TimeAmount { .milliseconds(100) }
 
-    /// A second, the slots in which it begins and ends, and two until somebody has asked whether the
-    /// last frame of its slot has left, whosever that is.
+    /// A second, the slots in which it begins and ends, and two until the hub has asked whether the last
+    /// frame of its slot, of any session, has left.
     private static var rateWindow: TimeAmount { .milliseconds(1400) }
 
-    /// What is on its way counts until a second after it has left. When a standstill ends is known at
+    /// A frame on its way counts until a second after it has left. The end of a standstill is known at
     /// the next poll.
     private var heldTime: TimeAmount {
         let standstill = setting.mayStall ? Self.rateSlot : .zero
@@ -130,8 +130,8 @@ extension HubWorld {
         return Self.rateWindow + standstill + .milliseconds(5 * turns)
     }
 
-    /// How long what waits for the link now may take: as slowly as the pacer goes at the slowest, and
-    /// as if all frames were of one session.
+    /// How long the frames that wait for the link now may take: at the pacer's slowest, and as if all
+    /// were of one session.
     private var queueTime: TimeAmount {
         guard switchboard.sdl.output.waitingFrames > 0 else { return .zero }
         let bytes = switchboard.sdl.output.waitingBytes + switchboard.sdl.output.bytesInFlight

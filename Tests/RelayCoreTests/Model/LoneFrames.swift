@@ -1,5 +1,5 @@
 // Messages of which the head unit has only the first frame, and the one answer to them that nobody can
-// know and the model permits.
+// recognise and the model permits.
 
 import NIOCore
 import RelayTesting
@@ -9,12 +9,12 @@ import SDLProtocol
 
 /// Lone first frames that relayd ends in one go when each is 10 s old or more.
 ///
-/// sdl_core gives up a message that has stood for 10 s when it gets any other frame, and answers of
-/// one that has no RPC header whatever its memory held before. relayd ends such a message before the
-/// next frame it writes. Of several that have come to this age while nothing at all was written, the
-/// end of the first is that frame for the others: what is said to them cannot be told from an answer
-/// to the app that has their session by then. Only with a timer could relayd end them before, and it
-/// would end the messages of apps that stand at a breakpoint alone with the head unit.
+/// sdl_core gives up a message that has stood for 10 s when it gets any other frame; for one without an
+/// RPC header, it answers whatever its memory held before. relayd ends such a message before the next
+/// frame it writes. If several have reached this age while nothing at all was written, the end of the
+/// first is that frame for the others: the answer to them cannot be told from an answer to the app that
+/// has their session by then. relayd could end them earlier only with a timer, which would also end the
+/// messages of apps that stand at a breakpoint alone with the head unit.
 struct LoneFrames {
     private struct Message: Hashable {
         var session: UInt8
@@ -42,7 +42,7 @@ struct LoneFrames {
         if ended.count > 1 { lives.formUnion(ended) }
     }
 
-    /// It may be what memory held before, and is not the refusal of relayd's own end.
+    /// Whether the answer may come from what memory held before, and is not the refusal of relayd's own end.
     func explain(_ answer: SDLCoreModel.Sent) -> Bool {
         lives.contains(answer.cause)
             && RPCHeader(answer.frame.payload)?.functionID != HalfMessages.Half.endingFunctionID

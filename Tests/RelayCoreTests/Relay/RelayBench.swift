@@ -9,7 +9,7 @@ import Testing
 
 @testable import RelayCore
 
-/// What a test of the whole hub needs; everything is closed when `run` returns.
+/// Everything a test of the whole hub needs; closed when `run` returns.
 struct RelayBench {
     let relay: Relay
     let accessory: FakeAccessory
@@ -56,7 +56,7 @@ struct RelayBench {
         return try await accessory.nextLink()
     }
 
-    /// An app that has been granted a session.
+    /// Connects an app that is granted a session.
     func openSession(_ session: UInt8, on headUnit: FramePeer) async throws -> FramePeer {
         let app = try await connectApp()
         try await app.send(.startService())
@@ -69,8 +69,8 @@ struct RelayBench {
         try await FramePeer.connect(port: port, readsByItself: readsByItself)
     }
 
-    /// Waits until the hub looks as described: the test's only way to wait for something that
-    /// leaves no trace on a wire.
+    /// Waits until the hub is as described: a test's only way to wait for something that leaves no
+    /// trace on a wire.
     func until(_ condition: (RelaySnapshot) -> Bool) async throws {
         let deadline = NIODeadline.now() + FramePeer.patience
         while NIODeadline.now() < deadline {

@@ -1,4 +1,4 @@
-// What the hub notices below the frames reaches the observers, and names the side that is to blame.
+// The hub's notices about anything below the frames reach the observers, and name the side that is to blame.
 
 import NIOCore
 import NIOEmbedded

@@ -1,11 +1,11 @@
-// A small client that plays the relay on connections to the stand-in for sdl_core, as the one did
-// that measured the real head unit.
+// A small client that plays the relay on connections to the stand-in for sdl_core, like the client that
+// measured the real head unit.
 
 import NIOCore
 import RelayTesting
 import SDLProtocol
 
-/// Says frames, lets time pass, and keeps what comes back.
+/// Sends frames, lets time pass, and keeps what comes back.
 struct CoreDialogue {
     var core: SDLCoreModel
     private(set) var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
@@ -21,7 +21,7 @@ struct CoreDialogue {
         link = core.connect(at: now)
     }
 
-    /// Another connection; what is said from now on goes there.
+    /// Opens another connection, which is used from now on.
     mutating func connect() {
         link = core.connect(at: now)
     }
@@ -30,7 +30,7 @@ struct CoreDialogue {
         core.disconnected(link, at: now)
     }
 
-    /// In one write.
+    /// Sends the frames in one write.
     mutating func say(_ frames: [Frame]) {
         var bytes = ByteBuffer()
         for frame in frames { bytes.writeImmutableBuffer(frame.wire) }
@@ -54,7 +54,7 @@ struct CoreDialogue {
         return heard.map(\.frame)
     }
 
-    /// Lets time pass until a frame comes that is wanted, one second at most.
+    /// Lets time pass until a wanted frame comes, one second at most.
     mutating func wait(until isWanted: (Frame) -> Bool) -> Frame? {
         let end = now + .seconds(1)
         while true {
@@ -83,13 +83,13 @@ struct CoreDialogue {
 
     // MARK: - Everyday words
 
-    /// A session's number.
+    /// Starts a session and returns its number.
     mutating func start(version: UInt8 = 5) -> UInt8 {
         say(version >= 5 ? .startService() : .startServiceV4())
         return wait { $0.controlType == .startServiceACK }?.sessionID ?? 0
     }
 
-    /// An app that is registered, in FULL.
+    /// Starts an app that is registered and in FULL; returns its session.
     mutating func app(_ appID: String = "app", version: UInt8 = 5) -> UInt8 {
         let session = start(version: version)
         say(.register(session, appID, version: version))
@@ -97,7 +97,7 @@ struct CoreDialogue {
         return session
     }
 
-    /// How the request with this correlation ID was answered.
+    /// The result code of the answer to the request with this correlation ID.
     mutating func result(of correlationID: Int32) -> String? {
         wait { RPCHeader($0.payload)?.correlationID == correlationID }?.resultCode
     }
@@ -110,7 +110,7 @@ struct CoreDialogue {
 }
 
 extension Frame {
-    /// StartService of an app that speaks 4 at most.
+    /// StartService of an app that speaks version 4 at most.
     static func startServiceV4() -> Frame {
         Frame(version: 1, type: .control, service: .rpc, info: 1, sessionID: 0)
     }
@@ -137,7 +137,7 @@ extension Frame {
             functionID: function.rawValue, correlationID: correlationID, json: json)
     }
 
-    /// A PutFile in frames of so many bytes: first, consecutive ones, last.
+    /// A PutFile in frames of limited size: first, consecutive ones, last.
     static func putFile(
         _ session: UInt8, name: String, contents: ByteBuffer, correlationID: Int32,
         message: UInt32 = 77, service: ServiceType = .rpc, version: UInt8 = 5, frameBytes: Int

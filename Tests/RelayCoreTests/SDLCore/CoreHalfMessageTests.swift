@@ -1,5 +1,5 @@
-// The stand-in for sdl_core and the half message of an app that crashed: which remedy helps, and
-// what it costs, is the same as was measured with the real one.
+// The stand-in for sdl_core and the half message of an app that crashed: which remedies help, and at what
+// cost, is the same as measured with the real one.
 
 import NIOCore
 import RelayTesting
@@ -12,7 +12,7 @@ struct CoreHalfMessageTests {
     struct Try {
         var service = ServiceType.rpc
         var version: UInt8 = 5
-        /// Consecutive frames of three that went before the crash.
+        /// How many of three consecutive frames went out before the crash.
         var cut = 1
         var oldSize = 3000
         var newSize = 3000
@@ -20,20 +20,20 @@ struct CoreHalfMessageTests {
     }
 
     struct Outcome: Equatable {
-        /// The new app's own request was answered with SUCCESS.
+        /// The result of the new app's own request.
         var answer: String?
-        /// The new file is stored as it was sent.
+        /// Whether the new file is stored as it was sent.
         var isRight = false
         /// Results that came for the dead app's request on the new app's session.
         var strays: [String] = []
-        /// The old file is stored, though it never arrived as a whole.
+        /// Whether the old file is stored, although it never arrived as a whole.
         var hasStoredOld = false
     }
 
     private static let oldCorrelation: Int32 = 900
     private static let newCorrelation: Int32 = 901
 
-    /// - Parameter remedy: What is said between the crash and the next StartService.
+    /// - Parameter remedy: Sends frames between the crash and the next StartService.
     private func run(
         _ what: Try, remedy: (inout CoreDialogue, UInt8) -> Void
     ) -> Outcome {
@@ -73,7 +73,7 @@ struct CoreHalfMessageTests {
         _ = dialogue.wait { $0.correlationID == 65_530 }
     }
 
-    /// The RPC header of a request that is none, and `extra` bytes behind it.
+    /// The RPC header of a request for no function, followed by `extra` bytes.
     private static func harmless(_ extra: Int = 1) -> ByteBuffer {
         var bytes = ByteBuffer()
         RPCHeader(type: .request, functionID: 0xFFFF, correlationID: oldCorrelation, jsonBytes: 0)

@@ -1,4 +1,4 @@
-// The stand-in for sdl_core and its limits: floods, malformed frames, connections not read any more, heartbeats.
+// The stand-in for sdl_core and its limits: floods, malformed frames, connections no longer read, heartbeats.
 
 import NIOCore
 import RelayTesting

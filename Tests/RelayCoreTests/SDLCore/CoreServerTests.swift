@@ -31,7 +31,7 @@ struct CoreServerTests {
             let bad = Frame(
                 version: 5, type: .single, service: .rpc, sessionID: 1, messageID: 0,
                 payload: ByteBuffer(repeating: 1, count: 14))
-            // In one write: it is the eleventh within a second that is too much.
+            // In one write: the eleventh within a second is one too many.
             var bytes = ByteBuffer()
             for _ in 0..<11 { bytes.writeImmutableBuffer(bad.wire) }
             try await peer.send(bytes: bytes)

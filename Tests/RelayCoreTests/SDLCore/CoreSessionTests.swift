@@ -141,7 +141,7 @@ struct CoreSessionTests {
 
     // MARK: - Protection refused
 
-    /// What the core says when the RPC service is to be protected.
+    /// The core's answer to a request to protect the RPC service.
     private func protect(_ dialogue: inout CoreDialogue, _ app: UInt8) -> [Frame] {
         dialogue.say(
             Frame(

@@ -44,7 +44,7 @@ final class SharedCoreBench {
         return SharedApp(channel)
     }
 
-    /// Lets both sides talk for so long.
+    /// Lets both sides talk for some time.
     func pass(_ time: TimeAmount) throws {
         let end = loop.now + time
         try exchange()

@@ -1,5 +1,5 @@
-// Apps that come, go and crash behind the hub, before the stand-in for sdl_core: nothing of one app
-// reaches another, whatever it left half. On embedded channels and a clock that moves when told.
+// Apps that come, go and crash between the hub and the stand-in for sdl_core: nothing of one app reaches
+// another, whatever it left half. On embedded channels and a clock that moves when told.
 
 import NIOCore
 import NIOEmbedded
@@ -48,7 +48,7 @@ extension SharedCoreTests {
             #expect(answers.map(\.resultCode) == ["SUCCESS"])
             #expect(bench.core.stored.map(\.name) == ["other.png"])
             #expect(bench.core.stored.map(\.contents) == [ByteBuffer(repeating: 0x79, count: 3000)])
-            // Nothing of the dead app comes later, when the head unit tidies up.
+            // Nothing of the dead app comes later, when the head unit cleans up.
             try bench.pass(.seconds(11))
             try next.say(.request(next.session, .show, 901))
             try bench.pass(.milliseconds(100))

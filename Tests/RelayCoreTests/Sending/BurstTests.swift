@@ -1,4 +1,4 @@
-// What waited for a link that stood still goes out no faster than the head unit stands.
+// Frames that waited for a link that stood still go out no faster than the head unit tolerates.
 
 import NIOCore
 import NIOEmbedded
@@ -47,8 +47,8 @@ struct BurstTests {
         }
     }
 
-    /// A link that takes what is written to it and lets nothing go on while it stands still; and the
-    /// times at which frames arrived.
+    /// A link that takes what is written to it and passes nothing on while it stands still, and the times at
+    /// which frames arrived.
     private final class Gate: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -145,7 +145,7 @@ struct BurstTests {
         try gate.pass(100)
         #expect(gate.arrived.map(\.frame).filter { $0.sessionID == 1 } == file)
         #expect(gate.arrived.map(\.frame).filter { $0.sessionID == 2 } == [show])
-        // Of the head unit that stopped, not of a message.
+        // Notices about the head unit that stopped, not about a message.
         #expect(gate.hub.noticed().allSatisfy { $0.1 == nil })
     }
 
@@ -168,7 +168,7 @@ struct BurstTests {
         gate.stands(false)
         try gate.pass(10)
         #expect(gate.arrived.last?.frame == show)
-        // The head unit looked for what is too old when it got that.
+        // The head unit checked for old messages when it got that frame.
         let refusal = Frame.rpc(
             session: 1, .response, .putFile, correlation: 7,
             json: #"{"success":false,"resultCode":"INVALID_DATA"}"#)
@@ -191,7 +191,7 @@ struct BurstTests {
         let quiet = try gate.hub.app(session: 1)
         let busy = try gate.hub.app(session: 2)
         var said: UInt32 = 0
-        // The link takes what it has been given within 360 ms, and at no moment all there is.
+        // The link takes what it was given within 360 ms, and never all at once.
         try gate.pass(36_000) { millisecond in
             if millisecond % 360 == 0 {
                 gate.stands(false)
@@ -229,12 +229,12 @@ struct BurstTests {
             hub.loop.advanceTime(by: .milliseconds(145))
             held += 200
         }
-        // Two slots more than the second and its own: the other's frame is in the same slot.
+        // Two slots more than the second and its own slot: the other app's frame is in the same slot.
         #expect(held <= 1400)
         #expect(try hub.heard().last { $0.sessionID == 1 }?.messageID == 21)
     }
 
-    /// A link that goes in steps, as behind a slow reader's window, with more waiting for it all the time.
+    /// A link that moves in steps, as with a slow reader's window, with more waiting for it all the time.
     private func steps(
         apart milliseconds: Int, for seconds: Int, limit: Int,
         each step: (_ gate: EmbeddedHub, _ millisecond: Int) throws -> Void
@@ -253,7 +253,7 @@ struct BurstTests {
             }
             hub.loop.advanceTime(by: .milliseconds(1))
             while let frame = try hub.link.hears() { underWay.append(frame) }
-            // The kernel has it, and lets two frames go at each step.
+            // The kernel has the frames, and lets two go at each step.
             if millisecond % milliseconds == 0 {
                 arrived += underWay.prefix(2).map { ($0, hub.loop.now) }
                 underWay.removeFirst(min(2, underWay.count))
@@ -292,7 +292,7 @@ struct BurstTests {
         let begun = try #require(arrived.first { $0.frame == first }?.at)
         let end = try #require(
             arrived.first { $0.frame.sessionID == 1 && $0.frame.type == .consecutive }?.at)
-        // sdl_core gives it up after 10 s; two steps may lie before the end.
+        // sdl_core gives the message up after 10 s; two steps may lie before the end.
         #expect(end - begun < .seconds(10))
     }
 

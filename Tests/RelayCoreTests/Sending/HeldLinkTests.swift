@@ -1,4 +1,4 @@
-// A link that waits for a slow app: what it was in the middle of, and when it goes on.
+// A link that waits for a slow app in the middle of a message, and when it goes on.
 
 import NIOCore
 import NIOEmbedded
@@ -30,7 +30,7 @@ struct HeldLinkTests {
             hub.link.read()
         }
 
-        /// What the app hears once it reads again.
+        /// Makes the app read again, and returns what it hears.
         func goesOn() throws -> [Frame] {
             app.isWritable = true
             app.pipeline.fireChannelWritabilityChanged()
@@ -78,7 +78,7 @@ struct HeldLinkTests {
         let half = frame.wire.getSlice(at: 0, length: 600) ?? ByteBuffer()
         try hub.link.writeInbound(half)
         hub.loop.advanceTime(by: .seconds(9))
-        // A word of relayd itself is what it does not take.
+        // The app does not take a frame of relayd's own.
         app.isWritable = false
         for _ in 0...hub.switchboard.configuration.maximumPendingStartsPerApp + 1 {
             try app.says(.startService())
@@ -95,7 +95,7 @@ struct HeldLinkTests {
     func slowLoneApp() throws {
         let bench = try Bench { $0.whenSlow = .drop }
         let flow = bench.hub.switchboard
-        // On paper, because an embedded channel takes all at once: its queue falls, the hold goes on.
+        // On paper, because an embedded channel takes everything at once: its queue falls, the hold goes on.
         for _ in 0..<40 {
             bench.app.pipeline.fireChannelWritabilityChanged()
             bench.hub.loop.advanceTime(by: .milliseconds(1500))
@@ -135,7 +135,7 @@ struct HeldLinkTests {
         try hub.link.says(.rpc(session: 1, .notification))
         hub.link.read()
         #expect(hub.linkReads.count == before && hub.switchboard.isLinkHeld)
-        // The grace is over, and before the next look it provokes words of relayd.
+        // The grace is over, and before the next look the app provokes frames of relayd.
         hub.switchboard.afterTheGrace { try? stuck.says(.startService()) }
         #expect(!hub.switchboard.isLinkHeld)
         #expect(hub.linkReads.count == before + 1, "read again at once")
@@ -145,8 +145,8 @@ struct HeldLinkTests {
 }
 
 extension Switchboard {
-    /// Runs `body` when the grace of the hold is over and the timer has not come yet, as it may on a
-    /// busy machine, until it has changed something.
+    /// Runs `body` once the grace of the hold is over and before the timer fires, as can happen on a busy
+    /// machine, until it has changed something.
     fileprivate func afterTheGrace(_ body: () -> Void) {
         let embedded = loop as? EmbeddedEventLoop
         wakeUp?.task.cancel()

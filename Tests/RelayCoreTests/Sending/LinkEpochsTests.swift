@@ -22,13 +22,13 @@ struct LinkEpochsTests {
             }
         }
 
-        /// What the rate does not count.
+        /// Sends a stream, which the rate does not count.
         mutating func streams(at now: NIODeadline) {
             bytes += 100
             pacing.epochs.wrote(upTo: bytes, at: now)
         }
 
-        /// - Returns: Whether the session is full all the same.
+        /// - Returns: Whether the session is still full.
         mutating func release(at now: NIODeadline) -> Bool {
             _ = pacing.release(at: now)
             return pacing.isFull(1, at: now)
@@ -163,18 +163,18 @@ struct LinkEpochsTests {
     }
 }
 
-/// A session that says as much as it may, on a link of which chance decides when it takes something.
+/// A session that says as much as it may, on a link that takes bytes at random times.
 private struct LinkStory {
     private static let limit = 10
 
     private var chance: SeededGenerator
     private var pacing = SessionPacing(limit: limit)
-    /// Milliseconds.
+    /// The time in milliseconds.
     private var now: Int64
-    /// Bytes that were written, and of those the ones that have left for the head unit.
+    /// Bytes that were written, and those of them that have left for the head unit.
     private var written: UInt64 = 0
     private var left: UInt64 = 0
-    /// Where frames of the session end that have not left, and when they were written.
+    /// Ends of the session's frames that have not left, and when they were written.
     private var waiting: [(end: UInt64, at: Int64)] = []
     private var leftAt: [Int64] = []
     private var lookedAt: Int64
@@ -212,7 +212,7 @@ private struct LinkStory {
         }
     }
 
-    /// Everything leaves, and nobody says anything for a while.
+    /// Lets everything leave, and a while pass in silence.
     mutating func ends() {
         takesAll()
         leave(upTo: written)
@@ -222,7 +222,7 @@ private struct LinkStory {
 
     var isHeld: Bool { mutating get { pacing.isFull(1, at: moment) } }
 
-    /// Some second has more frames than the limit, wherever it begins.
+    /// Whether any second, wherever it begins, has more frames than the limit.
     var isTooFast: Bool {
         let times = leftAt.sorted()
         return zip(times, times.dropFirst(Self.limit)).contains { $1 - $0 < 1000 }
@@ -230,7 +230,7 @@ private struct LinkStory {
 
     // MARK: - What happens
 
-    /// Time goes on; what is watched is looked at in every slot.
+    /// Lets time go on; while the link is watched, it is looked at in every slot.
     private mutating func pass(_ milliseconds: Int64) {
         let end = now + milliseconds
         while isWatched, now / 100 * 100 + 100 <= end {
@@ -250,7 +250,7 @@ private struct LinkStory {
         }
     }
 
-    /// Nobody holds back what the rate does not count.
+    /// Writes a frame. Nothing holds back frames that the rate does not count.
     private mutating func write() {
         written += 100
         pacing.epochs.wrote(upTo: written, at: moment)
@@ -272,7 +272,7 @@ private struct LinkStory {
         pacing.epochs.linkTookAll(at: moment)
     }
 
-    /// As the hub does in the slot after the one in which somebody was held.
+    /// Begins to watch, as the hub does in the slot after the one in which a session was held.
     private mutating func beginToWatch() {
         lookedAt = now
         now = now / 100 * 100 + 100
@@ -296,7 +296,7 @@ private struct LinkStory {
         pacing.linkClosed(at: moment)
     }
 
-    /// Frames leave at any time since the last look.
+    /// Lets frames leave at random times since the last look.
     private mutating func leave(upTo bytes: UInt64) {
         left = bytes
         var earliest = lookedAt

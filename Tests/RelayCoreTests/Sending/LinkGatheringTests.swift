@@ -1,4 +1,4 @@
-// When what apps say leaves for the head unit: with each other in one write, and never late.
+// When the frames of apps leave for the head unit: together in one write, and never late.
 
 import NIOCore
 import NIOEmbedded
@@ -36,7 +36,7 @@ struct LinkGatheringTests {
             try hub.link.pipeline.syncOperations.addHandler(flushes, position: .first)
         }
 
-        /// What has left for the head unit, without the end of this turn.
+        /// Whether anything has left for the head unit before the end of this turn.
         func left() throws -> Bool { try hub.link.readOutbound(as: ByteBuffer.self) != nil }
     }
 

@@ -49,7 +49,7 @@ struct LinkPacerTests {
         #expect(pacer.limit == LinkPacer.mostBytes)
     }
 
-    /// A pacer that has measured so many bytes per second; 10 ms of it are on their way.
+    /// A pacer that has measured `rate` bytes per second; 10 ms' worth are on their way.
     private func learnt(_ rate: Int) -> LinkPacer {
         var pacer = LinkPacer()
         pacer.wrote(rate / 20 + rate / 100)
@@ -119,7 +119,7 @@ struct LinkPacerTests {
             }
             #expect(polls < 60 * 20 + 100, "\(polls) polls in a minute")
             #expect(pacer.nextPoll == LinkPacer.longestPoll)
-            // It goes on: the next poll comes soon again.
+            // The link moves again: the next poll comes soon.
             pacer.polled(unsent: 5_000, at: now + .milliseconds(1))
             pacer.polled(unsent: 100, at: now + .seconds(1))
             #expect(pacer.nextPoll < .milliseconds(5))
@@ -280,14 +280,14 @@ struct LinkPacerTests {
         #expect(largest <= bound, "50 ms and a frame")
         #expect(sent >= rate * seconds * 9 / 10, "the link is used: \(sent) bytes")
         let learnt = link.pacer.rate ?? 0
-        // What a receive buffer takes when it opens may be all that a sample has seen.
+        // A sample may have seen only what a receive buffer takes when it opens.
         let fastest = max(rate * 2, receiveBuffer * 15)
         #expect(learnt > Double(rate) / 2 && learnt < Double(fastest), "learnt \(learnt)")
     }
 }
 
 /// A link with a buffer that takes everything, drained at a rate by a head unit that opens its
-/// receive buffer when half of it is free; the switchboard's part on paper.
+/// receive buffer when half of it is free; plays the switchboard's part on paper.
 private struct BufferedLink {
     var scheduler = LinkScheduler<Int>()
     var pacer = LinkPacer()
@@ -313,8 +313,8 @@ private struct BufferedLink {
         pacer.held(at: now)
     }
 
-    /// What is written now and when the head unit will have read it, counted from when it came;
-    /// then time goes on to the next poll.
+    /// Returns the frames written now, each with the time from its arrival until the head unit will have
+    /// read it; then time goes on to the next poll.
     mutating func turn() -> [(Frame, TimeAmount)] {
         var written: [(Frame, TimeAmount)] = []
         while let entry = scheduler.next(at: now, upTo: pacer.room) {

@@ -1,4 +1,4 @@
-// What must hold for the scheduler whatever apps send, over random work and a manual clock.
+// Properties of the scheduler that must hold whatever apps send, with random work and a manual clock.
 
 import NIOCore
 import RelayTesting
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("LinkScheduler keeps its promises over random work")
 struct LinkSchedulerPropertyTests {
-    /// Each is another story; a failure names the seed that tells it again.
+    /// Each makes a different run; a failure names the seed that repeats it.
     static let seeds = Array(UInt64(1)...8)
 
     @Test(
@@ -91,7 +91,7 @@ struct LinkSchedulerPropertyTests {
         var random = SeededGenerator(seed: seed)
         var link = ModelLink(bytesPerSecond: 1_000_000)
         let largest = 20_000
-        // Refilled at once: more important classes never let go by themselves.
+        // Refilled at once: more important classes never run empty.
         func fill(_ service: ServiceType) {
             let session = UInt8.random(in: 1...20, using: &random)
             let bytes = Int.random(in: 1...largest - 12, using: &random)
@@ -101,7 +101,7 @@ struct LinkSchedulerPropertyTests {
         }
         for service in ServiceType.allCases { for _ in 0..<30 { fill(service) } }
         var lastServed: [ServiceType: NIODeadline] = [:]
-        // Small frames go several at a time, so ageing costs each other class that and a frame.
+        // Small frames go several at a time, so ageing costs each other class those and a frame.
         let turn = link.time(of: largest + LinkScheduler<Int>.ageingBytes)
         let bound =
             LinkScheduler<Int>.ageingLimit
@@ -194,7 +194,7 @@ struct LinkSchedulerPropertyTests {
     }
 }
 
-/// A link of a given rate: time goes on by what is sent.
+/// A link of a given rate: each frame sent moves the time on.
 private struct ModelLink {
     var scheduler = LinkScheduler<Int>()
     var now = NIODeadline.uptimeNanoseconds(0)
@@ -225,7 +225,7 @@ private struct Lane: Hashable {
     }
 }
 
-/// Sends what libraries send: messages of a session one after the other, ends now and then.
+/// Sends what libraries send: messages of a session one after the other, and ends now and then.
 private struct RandomApp {
     let sessions: [UInt8]
     private var lastMessage: UInt32 = 0
@@ -263,7 +263,7 @@ private struct RandomApp {
     }
 }
 
-/// Puts together what comes, as strictly as sdl_ios: one message per session at a time.
+/// Joins frames as strictly as sdl_ios: one message per session at a time.
 private struct Receiver {
     var received: [Lane: [Frame]] = [:]
     var problems: [String] = []

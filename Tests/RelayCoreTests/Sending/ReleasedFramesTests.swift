@@ -1,4 +1,4 @@
-// Frames that a session's rate has held back, and that find no room on the link when they are let go.
+// Frames that a session's rate has held back and that find no room on the link when they are let go.
 
 import NIOCore
 import NIOEmbedded
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Frames that their session's rate lets go wait for a busy link as all others do")
 struct ReleasedFramesTests {
-    /// An app that has said five frames more than its session may send in a second, and another app.
+    /// An app that has said five more frames than its session may send in a second, and another app.
     private struct Bench {
         let hub: EmbeddedHub
         let hasty: EmbeddedChannel
@@ -30,7 +30,7 @@ struct ReleasedFramesTests {
             }
             hub.loop.advanceTime(by: standstill)
             hub.setBusy(false)
-            // Who has asked the kernel in every slot finds in the next one that they have left.
+            // A hub that asks the kernel in every slot finds in the next one that they have left.
             let isWatched = standstill > RateGuard.slotLength
             release =
                 RateGuard.nextSlot(after: hub.loop.now) + .seconds(1)
@@ -44,7 +44,7 @@ struct ReleasedFramesTests {
 
         var output: LinkOutput { hub.switchboard.sdl.output }
 
-        /// The five are let go now, and none of them finds room.
+        /// Lets the five go now, when none of them finds room.
         func letGo() throws {
             hub.loop.advanceTime(to: release - .nanoseconds(1))
             #expect(output.heldSessions.contains(1))
@@ -53,7 +53,7 @@ struct ReleasedFramesTests {
             #expect(output.waitingFrames == 5)
         }
 
-        /// Times that the kernel is asked in the next second.
+        /// How often the kernel is asked in the next second.
         func looksInASecond() -> Int {
             let before = hub.kernel.looks
             hub.loop.advanceTime(by: .seconds(1))
@@ -112,7 +112,7 @@ struct ReleasedFramesTests {
     @Test("what another app has said in the same turn of the loop is on its way before them")
     func sameTurn() throws {
         let bench = try Bench()
-        // Two frames of which one leaves room, and both do not.
+        // Two frames: one leaves room, both do not.
         let half = LinkPacer.firstBytes / 2 - 12
         try bench.other.says(.data(session: 2, message: 1, bytes: half))
         bench.hub.loop.scheduleTask(deadline: bench.release) {

@@ -1,5 +1,5 @@
-// Nothing goes on the shared link that hurts the head unit: what one app does wrong is its own
-// matter.
+// Nothing that hurts the head unit goes on the shared link: one app's errors affect only that
+// app.
 
 import NIOCore
 import RelayTesting
@@ -63,7 +63,7 @@ struct SharedLinkGuardTests {
         }
         _ = bench.app("music", says: first(announcing: 400, session: 1, message: 2))
         _ = bench.app("music", says: first(announcing: 600, session: 1, message: 3))
-        // Another app's do not count.
+        // Messages of another app do not count.
         _ = bench.app("maps", says: first(announcing: 1000, session: 2, message: 2))
         #expect(bench.heard().map(\.type) == [.first, .first, .first])
         let third = first(announcing: 500, session: 1, message: 4)
@@ -158,7 +158,7 @@ struct SharedLinkGuardTests {
     }
 
     /// sdl_core refuses the header of a frame that is larger than its mtu, whatever its type, and reads
-    /// on byte by byte: what follows, it takes for frames of any session.
+    /// on byte by byte: it takes what follows for frames of any session.
     @Test(
         "a control frame larger than any needs, in and before a session",
         arguments: [4097, 131_073])
@@ -183,7 +183,7 @@ struct SharedLinkGuardTests {
                 }
             }
         }
-        // Where the head unit takes even less.
+        // With a head unit that takes even less.
         let bench = RouterBench()
         bench.router.connect("music")
         _ = bench.app("music", says: .startService())

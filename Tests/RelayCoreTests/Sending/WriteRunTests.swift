@@ -99,7 +99,7 @@ private final class WriteCounter: ChannelOutboundHandler {
 
     private(set) var writes: [ByteBuffer] = []
 
-    /// Sees what the hub writes before it is cut for the test.
+    /// Adds a counter that sees the hub's writes before they are cut for the test.
     static func added(to channel: EmbeddedChannel) throws -> WriteCounter {
         let counter = WriteCounter()
         let pipeline = channel.pipeline.syncOperations

@@ -1,4 +1,4 @@
-// What becomes of a message that its app never finishes.
+// What happens to a message that its app never finishes.
 
 import NIOCore
 import RelayTesting
@@ -108,7 +108,7 @@ struct HalfMessagesTests {
             bench.router.nextDeadline == bench.now + bench.router.configuration.messageEndTimeout)
         bench.pass(bench.router.configuration.messageEndTimeout)
         #expect(bench.heard().map(\.controlType) == [.endService])
-        // It is not expected for longer than other late words: the next app may use the same
+        // It is expected for no longer than other late frames: the next app may use the same
         // correlation ID.
         _ = bench.accessory(says: .control(.endServiceACK, session: 1))
         bench.open("maps", session: 1)
@@ -296,7 +296,7 @@ struct HalfMessagesTests {
         bench.waiting = [1]
         bench.router.disconnect("music", at: bench.now)
         _ = bench.heard()
-        // The head unit has ended the session by itself, and grants its number to nobody.
+        // The head unit has ended the session by itself, and grants its number while no app waits.
         _ = bench.accessory(says: .startServiceACK(session: 1))
         #expect(bench.heard().first?.type == .consecutive)
         #expect(bench.accessory(says: answer(7)) == .drop(.farewell(1)))

@@ -71,7 +71,7 @@ struct HeartbeatTests: GoodbyeWords {
         #expect(bench.heard() == [end(1)])
         bench.pass(.seconds(7))
         #expect(bench.accessory(says: heartbeat(.heartbeat)) == .drop(.farewell(1)))
-        // Answered, the head unit would never end the session that it has not heard to be over.
+        // If answered, the head unit would never end a session that it does not know to be over.
         #expect(bench.heard() == [])
         bench.pass(.seconds(3))
         #expect(bench.router.farewellSessions == 0)
@@ -92,7 +92,7 @@ struct HeartbeatTests: GoodbyeWords {
         _ = bench.actions()
         bench.holdsRPCs = false
         #expect(bench.heard() == [unregister(1, message: 1)])
-        // Behind its answer, and not in one go with it.
+        // After its answer, and not together with the request.
         #expect(bench.accessory(says: unregistered(1)) == .drop(.farewell(1)))
         #expect(bench.heard() == [end(1, message: 2)])
     }

@@ -1,4 +1,4 @@
-// Whose a grant is that comes late, or never: an answer to StartService names nobody.
+// Which app gets a grant that comes late, or never: an answer to StartService does not name the app.
 
 import NIOCore
 import RelayTesting
@@ -24,7 +24,7 @@ struct LateGrantTests {
             bench.actions() == [
                 .toApp(nak, "music"), .toLink(.startService(), from: .app("maps")),
             ])
-        // It names nobody, and maps asked for the same.
+        // It names no app, and maps asked for the same.
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("maps"))
         #expect(bench.accessory(says: .startServiceACK(session: 2)) == .drop(.lateAnswer))
         let end = Frame.endService(version: 5, sessionID: 2, hashID: 0x2_0005, messageID: 1)
@@ -76,7 +76,7 @@ struct LateGrantTests {
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
         bench.pass(.seconds(20))
         _ = bench.actions()
-        // Maps', and not a grant of v4 for news.
+        // The answer to maps, and not a grant of v4 for news.
         let late = Frame(
             version: 4, type: .control, service: .rpc,
             info: ControlFrameType.startServiceACK.rawValue, sessionID: 2,
@@ -95,7 +95,7 @@ struct LateGrantTests {
         bench.pass(.seconds(20))
         _ = bench.app("maps", says: .startService())
         bench.router.disconnect("maps", at: bench.now)
-        // Music's or maps'.
+        // The answer to music or to maps.
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
         bench.pass(.seconds(20))
         _ = bench.app("news", says: .startServiceV4())
@@ -103,7 +103,7 @@ struct LateGrantTests {
         #expect(bench.accessory(says: .startServiceACK(session: 2)) == .drop(.lateAnswer))
         #expect(
             bench.heard().map(\.controlType) == [.endService], "it is nobody's, and is ended")
-        // No other is due. A head unit may grant v5 whatever it is asked for.
+        // No other answer is due. A head unit may grant v5 whatever it is asked for.
         let grant =
             isGranted
             ? Frame(
@@ -120,7 +120,7 @@ struct LateGrantTests {
         for app in ["music", "maps", "news"] { bench.router.connect(app) }
         _ = bench.app("music", says: .startService())
         bench.pass(.seconds(20))
-        // Taken for music's, which was lost.
+        // Taken for the answer to music, which was lost.
         _ = bench.app("maps", says: Self.startService(version: "5.1.0"))
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
         bench.pass(.seconds(20))
@@ -161,7 +161,7 @@ struct LateGrantTests {
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .toApp("music"))
     }
 
-    /// Not the same as `Frame.startService()` asks for, so that its grant is not as good.
+    /// Asks for another version than `Frame.startService()`, so that their grants differ.
     private static func startService(version: String) -> Frame {
         let document: BSONDocument = [ControlKey.protocolVersion: .string(version)]
         return Frame(
@@ -182,7 +182,7 @@ struct LateGrantTests {
         for app in ["music", "maps"] { bench.router.connect(app) }
         _ = bench.app("music", says: .startService())
         _ = bench.actions()
-        // The last one's may still come, and no other.
+        // The answer to the last one may still come, and no other.
         #expect(bench.accessory(says: .startServiceACK(session: 1)) == .drop(.lateAnswer))
         bench.pass(.seconds(1))
         #expect(bench.accessory(says: .startServiceACK(session: 2)) == .toApp("music"))

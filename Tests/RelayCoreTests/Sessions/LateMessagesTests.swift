@@ -1,4 +1,4 @@
-// What becomes of a message whose app pauses for longer than the head unit keeps its half.
+// What happens to a message whose app pauses for longer than the head unit keeps its half.
 
 import NIOCore
 import RelayTesting
@@ -12,21 +12,21 @@ import Testing
 struct LateMessagesTests {
     private typealias Bench = RouterBench
 
-    /// What sdl_core says to a message that it has given up.
+    /// sdl_core's answer to a message that it has given up.
     private func refusal(session: UInt8 = 1) -> Frame {
         .rpc(
             session: session, .response, .putFile, correlation: 7,
             json: #"{"success":false,"resultCode":"INVALID_DATA"}"#)
     }
 
-    /// An app in session 1 that has sent so many frames behind the first of a message.
+    /// An app in session 1 that has sent `frames` frames after the first one of a message.
     private func begun(frames: Int) -> (bench: Bench, frames: [Frame]) {
         let bench = Bench()
         bench.open("music", session: 1)
         return (bench, bench.begin("music", session: 1, frames: frames))
     }
 
-    /// An app that goes on with a message of three frames after a pause, and says all of it.
+    /// An app that goes on with a message of three frames after a pause, and finishes it.
     private func late(after pause: TimeAmount) -> Bench {
         let (bench, frames) = begun(frames: 1)
         bench.pass(pause)

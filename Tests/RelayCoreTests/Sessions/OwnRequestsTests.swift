@@ -1,4 +1,4 @@
-// How long answers to requests that relayd waits for are kept from the apps.
+// How long answers to relayd's own requests are kept from the apps.
 
 import NIOCore
 import RelayTesting
@@ -89,7 +89,7 @@ struct AskTests {
         #expect(bench.answers.map(\.id) == [id])
         #expect(
             try bench.answers.first?.answer == .response(Message(single: response(request))))
-        // A head unit that answers twice says nothing to the app, which has not asked.
+        // A second answer does not reach the app, which has not asked.
         #expect(try bench.accessory(says: response(request)) == .drop(.answersRelay))
     }
 

@@ -14,7 +14,7 @@ final class RouterBench {
     var now = NIODeadline.uptimeNanoseconds(0)
     /// The link is busy: frames of these sessions wait, so nothing is drained.
     var waiting: Set<UInt8> = []
-    /// The link is busy: what relayd says of the RPC service waits, other control frames pass it.
+    /// The link is busy: relayd's own frames of the RPC service wait, other control frames overtake them.
     var holdsRPCs = false {
         didSet {
             guard !holdsRPCs else { return }
@@ -23,14 +23,14 @@ final class RouterBench {
         }
     }
     private var held: [(frame: Frame, origin: Origin<String>)] = []
-    /// All that was told besides.
+    /// All events so far.
     var events: [RouterEvent<String>] = []
-    /// What was written since the last look, and by whom.
+    /// The frames written since the last call.
     private var written: [Frame] = []
     private var purged: [UInt8] = []
-    /// What came of requests of relayd's own.
+    /// The results of relayd's own requests.
     var answers: [(id: OwnRequestID, answer: DrivenAnswer)] = []
-    /// What came of services that relayd uses.
+    /// News of the services that relayd uses.
     var news: [StreamNews] = []
 
     init(linkIsUp: Bool = true, _ change: (inout RelayConfiguration) -> Void = { _ in }) {
@@ -62,8 +62,8 @@ final class RouterBench {
         if origin.isRelay || frame.type == .control { router.wrote(frame, at: now) }
     }
 
-    /// What was done besides passing frames on, carried out as the switchboard does; without the
-    /// events that only inform.
+    /// Carries out, as the switchboard does, what there is to do besides passing frames on; returns it without
+    /// the events that only inform.
     func actions() -> [Router.Action] {
         var done: [Router.Action] = []
         while !router.actions.isEmpty {
@@ -94,27 +94,27 @@ final class RouterBench {
         return done
     }
 
-    /// Frames the head unit has got since the last look.
+    /// Frames the head unit has got since the last call.
     func heard() -> [Frame] {
         _ = actions()
         defer { written = [] }
         return written
     }
 
-    /// Sessions whose waiting frames were dropped since the last look.
+    /// Sessions whose waiting frames were dropped since the last call.
     func purgedSessions() -> [UInt8] {
         _ = actions()
         defer { purged = [] }
         return purged
     }
 
-    /// What waited for the busy link has gone.
+    /// The frames of a session that waited for the busy link have gone.
     func drained(_ session: UInt8) {
         waiting.remove(session)
         router.drained(session, at: now)
     }
 
-    /// An app that has been granted a session.
+    /// Connects an app and grants it a session.
     func open(_ app: String, session: UInt8) {
         router.connect(app)
         _ = self.app(app, says: .startService())
@@ -123,7 +123,7 @@ final class RouterBench {
         _ = heard()
     }
 
-    /// An app that has sent the beginning of a message: the first frame and some of three others.
+    /// Makes an app send the beginning of a message: the first frame and some of three others.
     @discardableResult
     func begin(
         _ app: String, session: UInt8, service: ServiceType = .bulk, message: UInt32 = 77,

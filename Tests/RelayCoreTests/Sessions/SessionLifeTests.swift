@@ -1,4 +1,4 @@
-// What waits for a busy link belongs to a session's life, not to its number: the hub on embedded
+// Frames that wait for a busy link belong to a session's life, not to its number: the hub on embedded
 // channels, with a link that takes nothing for a while.
 
 import NIOCore
@@ -54,7 +54,7 @@ struct SessionLifeTests: GoodbyeWords {
         let heard = try bench.heard()
         #expect(heard.map(\.type) == [.consecutive])
         #expect(heard.first?.info == 0 && heard.first?.messageID == 77)
-        // Never in one go with EndService: the answer would come in the number's next session.
+        // Never together with EndService: the answer would come in the number's next session.
         try bench.link.says(.rpc(session: 1, .response, .putFile, correlation: 7))
         #expect(try bench.heard() == [end(1)])
         try bench.link.says(.control(.endServiceACK, session: 1))
@@ -135,7 +135,7 @@ struct SessionLifeTests: GoodbyeWords {
         try app.close().wait()
         try bench.link.close().wait()
         let next = try bench.nextLink()
-        // What it said last was for a session that is over.
+        // Its last frames were for a session that is over.
         for _ in 0..<40 {
             #expect(try next.hears() == nil)
             bench.loop.advanceTime(by: .milliseconds(100))

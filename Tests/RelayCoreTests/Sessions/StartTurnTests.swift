@@ -1,5 +1,5 @@
-// Whose fault a silence is while apps wait for each other's sessions: the hub, and what its observers say of what it
-// shows.
+// Which side is to blame for silence while apps wait for each other's sessions: the hub, and what its observers
+// conclude from its tap.
 
 import NIOCore
 import NIOEmbedded
@@ -83,7 +83,7 @@ struct StartTurnTests {
     }
 }
 
-/// A hub, and what its observers would say of it by a clock that goes with the hub's.
+/// A hub, and what its observers would report by a clock that runs with the hub's.
 private final class Bench {
     let hub: EmbeddedHub
     private var decoder = TrafficDecoder()
@@ -105,7 +105,7 @@ private final class Bench {
         }
     }
 
-    /// Of StartServices that were refused or have waited too long.
+    /// The side to blame for each StartService that was refused or has waited too long.
     func faults(of app: UInt64) -> [FaultSide] {
         entries.filter { $0.app == AppID(rawValue: app) }.compactMap(\.startFault)
     }

@@ -181,7 +181,7 @@ struct FrameTapTests {
         tap.emit()
         record([large], on: tap)
         tap.emit()
-        // Full; what comes now would fit, but is left out until half is empty.
+        // Full; the next frames would fit, but are left out until half is empty.
         let control = Frame.control(.heartbeat, session: 1)
         record([small, control, small], on: tap)
         tap.emit()

@@ -21,7 +21,7 @@ struct OwedEventsTests {
 
     private func sent(_ app: AppID) -> TapItem { .session(.startSent, app, time: time) }
 
-    /// What is told of these.
+    /// The events that are told of these.
     private func told(_ events: TapItem...) -> [String] {
         var owed = OwedEvents()
         for event in events { owed.note(event) }

@@ -1,4 +1,4 @@
-// What the hub keeps alive, measured by the storage that its buffers share and not by its own counts.
+// The memory that the hub keeps alive, measured by the storage that its buffers share and not by its own counts.
 
 import NIOCore
 import NIOEmbedded
@@ -29,7 +29,7 @@ struct PinnedMemoryTests {
         }
     }
 
-    /// A read of 256 KiB: one frame that is meant, among many that are not.
+    /// A read of 256 KiB: the given frame among many others.
     private func read(_ frame: Frame, among others: Frame) -> ByteBuffer {
         var read = ByteBuffer()
         read.reserveCapacity(ReadBuffer.maximumBytes)
@@ -74,7 +74,7 @@ struct PinnedMemoryTests {
         let app = try hub.app(session: 1)
         hub.link.isWritable = false
         for message in 1...200 as ClosedRange<UInt32> {
-            // What is not its session is dropped.
+            // Frames of other sessions are dropped.
             try app.writeInbound(
                 read(
                     Frame.data(session: 1, message: message, bytes: 100),

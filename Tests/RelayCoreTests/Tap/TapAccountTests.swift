@@ -1,4 +1,4 @@
-// Random traffic, sinks of all kinds that come, look and leave at random: each accounts for every frame.
+// Random traffic, and sinks of all kinds that come, look and leave at random: each accounts for every frame.
 
 import NIOCore
 import NIOEmbedded
@@ -10,12 +10,12 @@ import Testing
 
 @Suite("Every frame is seen or counted by every sink that was there")
 struct TapAccountTests {
-    /// A sink, what passed while it was there, and what it knows of that.
+    /// A sink, the traffic that passed while it was there, and how much of it the sink knows.
     private final class Onlooker {
         let queue: TapQueue
         let policy: TapPolicy
         var passed: [Frame] = []
-        /// Bytes of no frame that passed.
+        /// Bytes that passed and belong to no frame.
         var noise = 0
         private var seen: [Frame] = []
         private var seenNoise = 0
@@ -41,7 +41,7 @@ struct TapAccountTests {
         }
 
         func check(_ location: SourceLocation = #_sourceLocation) {
-            // What passed has rising numbers.
+            // Frames have rising numbers.
             let known = Set(seen.compactMap(\.messageID))
             let told = passed.filter { known.contains($0.messageID ?? 0) }
             #expect(seen == told.map(part), sourceLocation: location)
@@ -55,7 +55,7 @@ struct TapAccountTests {
             }
         }
 
-        /// What it gets of a frame.
+        /// The part of a frame that the sink gets.
         private func part(_ frame: Frame) -> Frame {
             let isStream = frame.service.isStream && frame.type != .control
             return switch policy.payload {
@@ -76,7 +76,7 @@ struct TapAccountTests {
         }
     }
 
-    /// Each has its own bytes: those of another would be seen.
+    /// A frame with bytes of its own, so that those of another would be noticed.
     private static func data(
         _ service: ServiceType, _ number: UInt32, _ bytes: ClosedRange<Int>,
         _ random: inout SeededGenerator

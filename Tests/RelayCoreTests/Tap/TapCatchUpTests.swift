@@ -1,4 +1,4 @@
-// Whoever asks what has passed waits until the reader of the queue has seen it.
+// A caller that asks what has passed waits until the reader of the queue has seen it.
 
 import NIOCore
 import RelayTesting
@@ -86,7 +86,7 @@ struct TapCatchUpTests {
         try await RelayBench.run { bench in
             let headUnit = try await bench.openLink()
             _ = try await bench.openSession(1, on: headUnit)
-            // Nobody looks: the patience is over some time.
+            // Nobody reads: the patience ends at some point.
             await bench.relay.observersCatchUp(within: .milliseconds(20))
             let sessions = Mutex([UInt8]())
             let observers = Task {

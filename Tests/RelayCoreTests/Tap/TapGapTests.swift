@@ -1,4 +1,4 @@
-// The reader of a tap's queue, and what did not fit into that while the reader waited for more.
+// The reader of a tap's queue, and items that did not fit into the queue while the reader waited for more.
 
 import RelayTesting
 import SDLProtocol
@@ -11,7 +11,7 @@ struct TapGapTests {
     private let queue = TapQueue(maximumBytes: 1000)
     private let time = WallTime(nanoseconds: 1)
 
-    /// Does `action` while somebody waits, and returns what that one gets; nil if it waits on.
+    /// Runs `action` while a reader waits, and returns what the reader gets; nil if it goes on waiting.
     private func heard(_ action: () -> Void) async -> [TapItem]? {
         let reader = Task { [queue] in await queue.nextBatch() }
         while !queue.isAwaited { await Task.yield() }

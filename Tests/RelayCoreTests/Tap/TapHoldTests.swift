@@ -1,4 +1,4 @@
-// A sink that may miss nothing, slower than the traffic: everybody waits for it, and nothing is lost.
+// A sink that may miss nothing and is slower than the traffic: everything waits for it, and nothing is lost.
 
 import NIOCore
 import NIOEmbedded
@@ -20,7 +20,7 @@ struct TapHoldTests {
         }
     }
 
-    /// The hub waits for the queue afterwards.
+    /// Fills the queue, so that the hub waits for it afterwards.
     private static func fill(_ queue: TapQueue, of hub: EmbeddedHub) throws {
         hub.switchboard.attach(queue, complete)
         for number in 1...20 as ClosedRange<UInt32> {
@@ -74,7 +74,7 @@ struct TapHoldTests {
 
         for frame in down { #expect(try app.hears() == frame) }
         var seen = Self.frames(queue.takeAll())
-        // It has written that, and comes for more.
+        // The reader has written that, and comes for more.
         seen += Self.frames(queue.takeAll())
         hub.loop.run()
         #expect(!hub.switchboard.isLinkHeld && hub.linkReads.count == reads + 1)
@@ -152,7 +152,7 @@ struct TapHoldTests {
             #expect(Set(frames.map(\.sessionID)).count == 1, "one app's words fill the queue")
             heard += frames
             #expect(hub.switchboard.isLinkHeld)
-            // Nobody is read meanwhile.
+            // No peer is read meanwhile.
             if round == 1 { try speak(200) }
             #expect(try hub.heard().isEmpty)
         }
@@ -289,11 +289,11 @@ struct TappedBytesTests {
             tap.emit()
             sent += bytes + 12
         }
-        // More than the whole queue may have.
+        // More than the whole queue may hold.
         noise(5000)
         look()
         #expect(missed == 5000 && seen == 0)
-        // While it is full, and nothing else is missed before it has room again.
+        // Noise while the queue is full, and nothing else is missed before it has room again.
         frame(1000)
         frame(1000)
         frame(1000)
@@ -303,7 +303,7 @@ struct TappedBytesTests {
         frame(100)
         look()
         #expect(seen + missed == sent, "\(seen) B seen and \(missed) B missed of \(sent) B")
-        // While it is full, and nothing comes behind it.
+        // Noise while the queue is full, and nothing comes after it.
         for _ in 1...3 { frame(1000) }
         noise(800)
         tap.finish()

@@ -30,7 +30,7 @@ struct TapSinksTests {
         }
     }
 
-    /// What a read brings.
+    /// Records what a read brings.
     private func pass(_ frames: some Sequence<Frame>, _ tap: FrameTap) {
         for frame in frames { tap.record(frame, .fromApp, app: app, time: time) }
         tap.endRead()
@@ -165,7 +165,7 @@ struct TapSinksTests {
         )
         let reader = Task { await observers.nextBatch() }
         while !observers.isAwaited { await Task.yield() }
-        // Belongs to the thread that makes it.
+        // The loop belongs to the thread that makes it.
         let loop = EmbeddedEventLoop()
         let tap = FrameTap(queue: observers, loop: loop)
         tap.attach(recording, recorder(.everything), news: [])
@@ -217,7 +217,7 @@ struct TapSinksTests {
         for start in stride(from: 40, to: 50, by: 2) { pass(sent[start..<start + 2], tap) }
         let seenBefore = frames(items)
         #expect(!seenBefore.isEmpty && seenBefore == Array(sent.prefix(seenBefore.count)))
-        // It has done with what it took.
+        // The slow one is done with what it took.
         items += slow.takeAll()
         let control = Frame.control(.heartbeat, session: 1)
         pass([control], tap)

@@ -1,4 +1,4 @@
-// Memory of batches that is used again: never while somebody has it, and never beyond the queue's limit.
+// Memory of batches that is reused: never while a reader has it, and never beyond the queue's limit.
 
 import NIOCore
 import NIOEmbedded
@@ -11,10 +11,10 @@ import Testing
 @Suite("The storage of batches is used again")
 struct TapStorageTests {
     private let storage = TapStorage()
-    /// As large as what is asked for.
+    /// As large as the requested storage.
     private let large = ByteBuffer(repeating: 0, count: 1 << 20)
 
-    /// What two sinks get of a batch of one frame.
+    /// The views that two sinks get of a batch of one frame.
     private func views(bytes: Int) -> (TapView, TapView) {
         var batch = TapBatch(.everything)
         batch.append(

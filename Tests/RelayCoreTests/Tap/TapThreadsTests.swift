@@ -19,7 +19,7 @@ struct TapThreadsTests {
             var missedFrames = 0
             var missedBytes = 0
             var bytes = 0
-            /// Some are kept to the end: nobody may write over them.
+            /// Frames kept to the end: nothing may overwrite them.
             var kept: [TappedFrame] = []
         }
 
@@ -40,7 +40,7 @@ struct TapThreadsTests {
             (self.keeps, self.atOnce) = (keeps, atOnce)
         }
 
-        /// Until the queue ends, or until so many frames were seen: then it ends the queue itself.
+        /// Reads until the queue ends, or until `limit` frames were seen: then it ends the queue itself.
         func run(upTo limit: Int = .max) async {
             while let items = await queue.nextBatch(atMost: atOnce) {
                 let isEnough = state.withLock { state in
@@ -80,7 +80,7 @@ struct TapThreadsTests {
             return frame == TapThreadsTests.frame(number)
         }
 
-        /// - Parameter sent: So many frames passed, numbered from 1.
+        /// - Parameter sent: The number of frames that passed, numbered from 1.
         func check(_ sent: UInt32, _ location: SourceLocation = #_sourceLocation) {
             state.withLock { state in
                 #expect(state.wrong == 0, sourceLocation: location)
@@ -98,7 +98,7 @@ struct TapThreadsTests {
             }
         }
 
-        /// All that it has seen came in order, without a gap from its first on.
+        /// Checks that all frames it has seen came in order, without a gap from its first on.
         func checkBeginning(_ location: SourceLocation = #_sourceLocation) {
             state.withLock { state in
                 #expect(state.wrong == 0 && state.missedFrames == 0, sourceLocation: location)

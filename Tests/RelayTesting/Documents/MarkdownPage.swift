@@ -7,9 +7,9 @@ import Foundation
 package struct MarkdownPage: Sendable {
     /// A fenced block.
     package struct Block: Sendable {
-        /// Of its first line of text, from 1.
+        /// The number of its first line of text, from 1.
         package let line: Int
-        /// What stands behind the fence: "sh", or "".
+        /// The word after the opening fence: "sh", or "".
         package let language: String
         package let text: String
 
@@ -32,9 +32,9 @@ package struct MarkdownPage: Sendable {
     package let blocks: [Block]
     /// Targets of links and pictures.
     package let links: [Span]
-    /// What a link behind "#" may name.
+    /// The names that a link may have after "#".
     package let anchors: Set<String>
-    /// What stands between single backticks; it may go over a line's end.
+    /// Text between single backticks; may span lines.
     package let codeSpans: [Span]
 
     package init(path: String, text: String) {
@@ -157,7 +157,7 @@ package struct MarkdownPage: Sendable {
             let below = manager.subpaths(atPath: Checkout.root.appending(path: name).path) ?? []
             paths += below.filter { $0.hasSuffix(".md") }.map { "\(name)/\($0)" }
         }
-        // What is a link to a page is that page.
+        // A symbolic link to a page is not a page of its own.
         let pages = paths.filter { path in
             (try? manager.destinationOfSymbolicLink(
                 atPath: Checkout.root.appending(path: path).path)) == nil

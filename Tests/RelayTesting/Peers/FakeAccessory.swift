@@ -46,7 +46,7 @@ package final class FakeAccessory: Sendable {
     }
 }
 
-/// Connections in order of arrival, and those who wait for them.
+/// Connections in order of arrival, and the calls that wait for one.
 private final class Accepted: Sendable {
     private struct State {
         var ready: [FramePeer] = []

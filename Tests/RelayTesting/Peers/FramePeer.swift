@@ -7,13 +7,13 @@ package import SDLProtocol
 
 /// Speaks frames over a TCP connection and waits for what comes back, never longer than a deadline.
 package final class FramePeer: Sendable {
-    /// What a wait for a frame ended with instead.
+    /// Why a wait for a frame ended without one.
     package enum Failure: Error, Equatable {
         case nothingCame
         case closed
     }
 
-    /// Longer than any machine needs, also one with ten times more to do than it can, and short
+    /// Longer than any machine needs, even one with ten times the work it can handle, and short
     /// enough to end a hanging test.
     package static let patience: TimeAmount = .minutes(10)
 
@@ -27,15 +27,15 @@ package final class FramePeer: Sendable {
 
     /// Connects as an app does.
     ///
-    /// - Parameter receiveBuffer: Bytes the kernel keeps for it while it does not read; what it was
-    ///   sent beyond those is still with the sender. By default a lot, or next to nothing for one that
-    ///   does not read by itself.
+    /// - Parameter receiveBuffer: Bytes the kernel keeps while the peer does not read; any more stay
+    ///   with the sender. By default a lot, or next to nothing for a peer that does not read by
+    ///   itself.
     package static func connect(
         host: String = "127.0.0.1", port: Int, readsByItself: Bool = true,
         receiveBuffer: Int? = nil
     ) async throws -> FramePeer {
         let receiveBuffer = receiveBuffer ?? (readsByItself ? 1 << 20 : 4096)
-        // Set before it connects: later the window would be open already.
+        // Set before connecting: afterwards the window would be open already.
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
             .channelOption(.autoRead, value: readsByItself)
@@ -66,14 +66,14 @@ package final class FramePeer: Sendable {
         }.get()
     }
 
-    /// The next so many bytes, frames or not.
+    /// The next `count` bytes, frames or not.
     package func next(bytes count: Int) async throws -> ByteBuffer {
         try await channel.eventLoop.flatSubmit {
             self.mailbox.value.next(bytes: count)
         }.get()
     }
 
-    /// Bytes that have come so far, for a peer that is read by hand and looks into none.
+    /// The number of bytes received so far, for a test that reads by hand and ignores their contents.
     package func receivedBytes() async throws -> Int {
         try await channel.eventLoop.submit { self.mailbox.value.receivedBytes }.get()
     }
@@ -97,7 +97,7 @@ package final class FramePeer: Sendable {
     }
 }
 
-/// Collects bytes on the loop and hands them to whoever waits.
+/// Collects bytes on the loop and hands them to the waiting call.
 private final class Mailbox: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -164,7 +164,7 @@ private final class Mailbox: ChannelInboundHandler {
         var decoder = Self.decoder
         decoder.append(received)
         guard let length = try? decoder.next()?.wire.readableBytes else { return nil }
-        // A copy, so that nobody shares the storage that goes on growing.
+        // A copy, so that the frame does not share storage that goes on growing.
         var copy = Self.decoder
         copy.append(ByteBuffer(bytes: received.readableBytesView.prefix(length)))
         received.moveReaderIndex(forwardBy: length)

@@ -23,13 +23,13 @@ package final class PseudoTerminal: Sendable {
         }
     }
 
-    /// As long as a peer by TCP waits.
+    /// The same as that of a peer over TCP.
     package static let patience: Duration = .nanoseconds(FramePeer.patience.nanoseconds)
 
     /// The device node's name: give this to the program under test.
     package let path: String
 
-    /// Removed with the object, when it was made for it.
+    /// The directory made for this object, and removed with it; nil when there is none.
     private let ownDirectory: String?
 
     private let master: Mutex<CInt?>
@@ -106,7 +106,7 @@ package final class PseudoTerminal: Sendable {
                     failure = got < 0 ? errno : 0
                     size = max(got, 0)
                 }
-                // EIO: nobody has the node open (any more); somebody may still come.
+                // EIO: no program has the node open (any more); one may still open it.
                 if failure == EAGAIN || failure == EIO || (failure == 0 && part.isEmpty) {
                     return nil
                 }

@@ -30,7 +30,7 @@ package final class ChildProcess: Sendable {
 
     private let outputChannel: any Channel
     private let ending: EventLoopFuture<Ending>
-    /// False once the process is reaped, when its number may be another's.
+    /// False once the process is reaped: its number may then belong to another process.
     private let isOurs: IsOurs
 
     private init(
@@ -117,7 +117,7 @@ package final class ChildProcess: Sendable {
 
     package var isRunning: Bool { isOurs.flag.withLock { $0 } }
 
-    /// Goes away as the reader of standard output.
+    /// Closes the reading end of standard output.
     package func closeOutput() async throws {
         try await outputChannel.close()
     }
@@ -126,8 +126,8 @@ package final class ChildProcess: Sendable {
         let flag = Mutex(true)
     }
 
-    /// Whose turn it is: the kernel sometimes spins while it takes away the entries of a child in /proc, and on a
-    /// busy machine several that spin have the processors most of the time.
+    /// Lets one thread reap at a time: the kernel sometimes spins while it removes a child's entries in /proc, and
+    /// on a busy machine several spinning threads would hold the processors most of the time.
     private static let reaping = Mutex(())
 
     private static func reap(_ pid: Int32, _ isOurs: IsOurs) -> Ending {

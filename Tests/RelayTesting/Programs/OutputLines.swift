@@ -1,13 +1,13 @@
-// What another program writes, line by line, and tests that wait for one of the lines.
+// What another program writes, line by line, for tests that wait for one of the lines.
 
 import Glibc
 package import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The lines read from a pipe or a datagram socket so far, for whoever waits for one of them.
+/// The lines read from a pipe or a datagram socket so far; tests can wait for one of them.
 package final class OutputLines: Sendable {
-    /// A line that was waited for and did not come; tells what came instead.
+    /// A line that a test waited for and that did not come; tells what came instead.
     package struct Missing: Error, CustomStringConvertible {
         package let description: String
     }
@@ -61,7 +61,7 @@ package final class OutputLines: Sendable {
         }
     }
 
-    /// All lines, once there are so many.
+    /// All lines, once there are at least `count`.
     @discardableResult
     package func atLeast(_ count: Int) async throws -> [String] {
         try await wait(for: "\(count) lines") { $0.count >= count ? $0 : nil }

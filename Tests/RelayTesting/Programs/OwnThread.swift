@@ -1,14 +1,14 @@
-// A thread of its own for a part of a test, so that nobody waits for somebody else's computing.
+// A thread of its own for a part of a test, so that no test waits for another's computation.
 
 import Dispatch
 
 /// Runs `work`, and all that it awaits, on a thread of its own.
 ///
-/// All tests share as many threads as there are processors, and a thread stays with a test until that
-/// awaits something. On two processors two tests that compute for seconds hold all others, and meanwhile
-/// the clocks of the programs under test go on: on a busy machine a head unit's answer came 30 s late
-/// like that. So this is for a test that computes for half a second or more, and for dialogues with a
-/// program that has clocks. What a test records stays its own, unlike in `blocking`.
+/// All tests share as many threads as there are processors, and a thread stays with a test until the test
+/// awaits something. On two processors, two tests that compute for seconds hold up all others, while the
+/// clocks of the programs under test run on: on a busy machine a head unit's answer once came 30 s late.
+/// Meant for a test that computes for half a second or more, and for dialogues with a program that has
+/// clocks. What a test records stays its own, unlike in `blocking`.
 package func onOwnThread<Answer, Failure: Error>(
     _ work: () async throws(Failure) -> Answer
 ) async throws(Failure) -> Answer {
@@ -18,8 +18,8 @@ package func onOwnThread<Answer, Failure: Error>(
     }
 }
 
-/// What is not `@concurrent` goes on where it is, until it has waited for something. An empty function
-/// the compiler would leave out.
+/// A function that is not `@concurrent` stays on its thread until it has awaited something. The compiler
+/// would leave out a call of an empty function.
 @concurrent private func moveToPreferredExecutor() async {
     withUnsafeCurrentTask { _ in }
 }

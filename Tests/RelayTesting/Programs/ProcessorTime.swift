@@ -1,10 +1,10 @@
-// What a test measures instead of time by the clock, which goes on while a busy machine runs others.
+// What a test measures instead of clock time, which also passes while a busy machine runs other programs.
 
 import Glibc
 
 /// Processor time.
 package enum ProcessorTime {
-    /// Seconds of the calling thread.
+    /// Processor time of the calling thread, in seconds.
     package static func ofThread() -> Double {
         var now = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)

@@ -3,12 +3,12 @@
 import CShims
 import Glibc
 
-/// What `swift build --sanitize` put in, if anything. `Scripts/test --sanitize` runs the suite with
-/// it.
+/// The sanitizer that `swift build --sanitize` built in, if any. `Scripts/test --sanitize` runs the
+/// suite with one.
 package enum Sanitizer {
     case thread, address
 
-    /// Of this process, and of the programs built with it.
+    /// The sanitizer of this process and of the programs built with it.
     package static let current: Sanitizer? =
         switch relay_sanitizer() {
         case RELAY_THREAD_SANITIZER: .thread
@@ -16,11 +16,11 @@ package enum Sanitizer {
         default: nil
         }
 
-    /// For `.enabled(if:)`: the build is a plain one. The test says beside it why it needs that.
+    /// Whether this is a plain build, for `.enabled(if:)`. The test says beside it why it needs one.
     package static var isAbsent: Bool { current == nil }
 
-    /// What a program that a test starts needs in its environment, so that its reports go where
-    /// those of the tests go.
+    /// Environment variables for a program that a test starts, so that its reports go where the
+    /// tests' reports go.
     package static var environment: [String: String] {
         var environment: [String: String] = [:]
         for name in ["TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"] {

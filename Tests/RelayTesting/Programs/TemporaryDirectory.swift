@@ -29,7 +29,7 @@ package struct TemporaryDirectory: Sendable {
 
     private func remove() { Self.remove(path) }
 
-    /// A directory with everything in it. Links are removed, not what they lead to.
+    /// Removes a directory and everything in it. Links are removed, not their targets.
     private static func remove(_ path: String) {
         if let stream = opendir(path) {
             while let entry = readdir(stream) {
@@ -68,7 +68,7 @@ package struct TemporaryDirectory: Sendable {
 package struct SystemFailure: Error, CustomStringConvertible {
     package let description: String
 
-    /// To be made right after the call, before anything else changes `errno`.
+    /// Call it right after the failed call, before anything else changes `errno`.
     package init(_ what: String, errno code: CInt = errno) {
         description = "\(what): \(String(cString: strerror(code)))"
     }

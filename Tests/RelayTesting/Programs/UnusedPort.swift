@@ -1,20 +1,20 @@
 import Glibc
 
-/// A port of this machine on which nobody listens, and which nobody else is given meanwhile.
+/// A port of this machine on which no program listens, and which no other program gets meanwhile.
 package enum UnusedPort {
-    /// Below those that the kernel gives to whoever does not care (ip_local_port_range): what it does
-    /// not hand out cannot be taken between two uses either.
+    /// Below the ports that the kernel picks for sockets without one (ip_local_port_range): a port that
+    /// it does not hand out cannot be taken between two uses either.
     private static let range: ClosedRange<UInt16> = 20_000...32_767
     private static let attempts = 1000
 
-    /// Runs `body` while the port is kept from others. A head unit of the test may listen on it.
+    /// Runs `body` while the port is kept from other programs. A head unit of the test may listen on it.
     package static func run(_ body: (Int) async throws -> Void) async throws {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemFailure("no socket") }
         defer { close(descriptor) }
         guard let port = bindAnywhere(descriptor) else { throw SystemFailure("no port") }
-        // Bound alone, so that it is nobody else's, and not listening: connections are refused, and
-        // from now on a socket that says SO_REUSEADDR, too, may listen beside it.
+        // Bound exclusively, and not listening: connections are refused, and from now on another
+        // socket may listen on the port if it sets SO_REUSEADDR, too.
         var yes: CInt = 1
         setsockopt(
             descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))

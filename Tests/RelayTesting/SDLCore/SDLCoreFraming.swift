@@ -3,8 +3,8 @@
 package import NIOCore
 package import SDLProtocol
 
-/// Bytes in; frames and malformed ones out. After a header that cannot be one it moves on by a byte,
-/// and such a run counts once; a header that can be one, but breaks a rule, counts for itself.
+/// Takes bytes; returns frames and malformed ones. Where no header is possible it moves on by a byte,
+/// and a run of such bytes counts once; a frame with a possible header that breaks a rule counts by itself.
 package struct SDLCoreFraming {
     package enum Piece {
         case frame(Frame)
@@ -16,7 +16,7 @@ package struct SDLCoreFraming {
 
     private let acceptsMessageIDZero: Bool
 
-    /// - Parameter acceptsMessageIDZero: As app libraries do, who get such frames from sdl_core.
+    /// - Parameter acceptsMessageIDZero: True for app libraries, which get such frames from sdl_core.
     package init(acceptsMessageIDZero: Bool = false) {
         self.acceptsMessageIDZero = acceptsMessageIDZero
     }
@@ -29,7 +29,7 @@ package struct SDLCoreFraming {
         }
     }
 
-    /// Nothing that was begun is left.
+    /// Whether no bytes are left.
     package var isEmpty: Bool { bytes.readableBytes == 0 }
 
     package mutating func next() -> Piece? {

@@ -9,15 +9,15 @@ package struct SDLCoreHabits: Sendable {
 
     /// Between a control frame and its answer.
     package var controlLatency: ClosedRange<Int64> = 300_000...2_000_000
-    /// Between a message and its answer, in nanoseconds: 2…44 ms.
+    /// Between a message and its answer, in nanoseconds.
     package var requestLatency: ClosedRange<Int64> = 2_000_000...12_000_000
     /// Between registration and HMI level FULL; nil leaves apps in NONE.
     package var activationDelay: TimeAmount? = .milliseconds(20)
 
     // MARK: Half messages
 
-    /// `ExpectedConsecutiveFramesTimeout`: an unfinished message is kept so long after its last
-    /// frame, and looked at only when any frame comes.
+    /// `ExpectedConsecutiveFramesTimeout`: how long an unfinished message is kept after its last
+    /// frame; checked only when a frame comes.
     package var halfTimeout: TimeAmount = .seconds(10)
     /// A message of fewer bytes than an RPC header is completed with what the heap held before:
     /// 18 of 20 times when the message before was smaller, else never.
@@ -42,9 +42,9 @@ package struct SDLCoreHabits: Sendable {
     package var framesPerSecond = 1000
     /// `MalformedFrequencyCount` in `MalformedFrequencyTime`, of a connection.
     package var malformedPerSecond = 10
-    /// From one malformed frame too many to the end of the connection.
+    /// Between one malformed frame too many and the end of the connection.
     package var malformedDelay: TimeAmount = .milliseconds(200)
-    /// Requests in 10 ms of an app in HMI level NONE.
+    /// Requests that an app in HMI level NONE may send in 10 ms.
     package var requestsInNone = 100
     /// Sessions of all connections together.
     package var maximumSessions = 255
@@ -52,7 +52,7 @@ package struct SDLCoreHabits: Sendable {
     package var heartbeatTimeout: TimeAmount = .seconds(7)
     /// Connections after which heartbeat answers are not recognised any more.
     package var heartbeatConnections = 255
-    /// A first frame that announces 0 bytes: the connection is not read any more.
+    /// Whether the connection is no longer read after a first frame that announces 0 bytes.
     package var stopsReadingAtEmptyMessage = true
 
     // MARK: A line that loses something
@@ -64,15 +64,15 @@ package struct SDLCoreHabits: Sendable {
 
     /// StartService is not answered at all.
     package var unansweredStartChance = 0.0
-    /// StartService is answered after `lateStart`; what comes behind is answered at once.
+    /// StartService is answered after `lateStart`; frames after it are answered at once.
     package var lateStartChance = 0.0
     package var lateStart: TimeAmount = .seconds(14)
-    /// A StartService that asks for protection begins a handshake which nobody finishes.
+    /// A StartService that asks for protection begins a handshake that is never finished.
     package var unansweredProtectionChance = 0.0
 
     package init() {}
 
-    /// Without chance: answers come in order and in fixed times.
+    /// Nothing is left to chance: answers come in order and after fixed times.
     package static var punctual: Self {
         var habits = Self()
         habits.controlLatency = 1_000_000...1_000_000

@@ -1,4 +1,4 @@
-// What sdl_core counts, and whom it ends for it: floods, malformed frames, silence.
+// What sdl_core counts and ends sessions or connections for: floods, malformed frames, silence.
 
 import NIOCore
 import SDLProtocol
@@ -25,7 +25,7 @@ extension SDLCoreModel {
         return true
     }
 
-    /// The connection ends for all its apps, after a moment.
+    /// Counts a malformed frame; one too many ends the connection for all its apps, after a moment.
     mutating func countMalformed(on id: ConnectionID) {
         counters.malformed += 1
         let count = connections[id]?.malformed.add(now, within: .seconds(1)) ?? 0
@@ -45,7 +45,7 @@ extension SDLCoreModel {
 
     // MARK: - Heartbeats
 
-    /// Any frame of a session shows that its app lives. A heartbeat of the app starts the watch.
+    /// Any frame of a session shows that its app is alive. The app's first heartbeat starts the watch.
     mutating func hear(_ frame: Frame) {
         let number = frame.sessionID
         guard sessions[number] != nil else { return }

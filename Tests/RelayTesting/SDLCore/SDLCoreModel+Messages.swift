@@ -1,10 +1,10 @@
-// How sdl_core joins messages of several frames, and what becomes of those that are never finished.
+// How sdl_core joins messages of several frames, and what happens to unfinished ones.
 
 import NIOCore
 import SDLProtocol
 
 extension SDLCoreModel {
-    /// A first frame. While a message of the same number is unfinished, it is refused.
+    /// Handles a first frame. It is ignored while a message with the same ID is unfinished.
     mutating func begin(_ frame: Frame, on id: ConnectionID) {
         let announced = Int(
             frame.payload.getInteger(at: frame.payload.readerIndex, as: UInt32.self) ?? 0)
@@ -20,8 +20,8 @@ extension SDLCoreModel {
             lives: [life(of: frame.sessionID)])
     }
 
-    /// A consecutive frame: must have the next number, or 0 as the last. What does not fit into the
-    /// announced size is not appended, but a last frame is the last all the same.
+    /// Handles a consecutive frame, which must have the next number, or 0 as the last. A payload that
+    /// does not fit into the announced size is not appended, but a last frame still ends the message.
     mutating func goOn(_ frame: Frame, on id: ConnectionID) {
         let key = HalfKey(
             connection: id, session: frame.sessionID, messageID: frame.messageID ?? 0)
@@ -38,7 +38,7 @@ extension SDLCoreModel {
         if !halves.values[half].lives.contains(life) { halves.values[half].lives.append(life) }
     }
 
-    /// Passes on what is finished, and what has waited too long, as it is.
+    /// Passes on finished messages, and those that have waited too long, as they are.
     mutating func takeHalves() {
         guard !halves.isEmpty else { return }
         let ready = halves.filter { _, half in
@@ -59,7 +59,7 @@ extension SDLCoreModel {
         }
     }
 
-    /// A message that ends inside its RPC header goes on with what its memory held before.
+    /// Continues a message that ends inside its RPC header with what its memory held before.
     private mutating func completed(
         _ half: Half, from stale: (header: RPCHeader, bytes: Int)?
     ) -> ByteBuffer {

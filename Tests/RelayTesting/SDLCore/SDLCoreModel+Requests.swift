@@ -108,7 +108,7 @@ extension SDLCoreModel {
         }
     }
 
-    /// What the app had is kept for its return when its end was not expected.
+    /// Unregisters an app. After an unexpected end, what it had set up is kept for its return.
     mutating func unregister(_ number: UInt8, unexpected: Bool) {
         guard let session = sessions[number], let app = session.app else { return }
         sessions[number]?.app = nil
@@ -117,7 +117,7 @@ extension SDLCoreModel {
         resumption[app.appID] = Resumption(hash: hash, commands: app.commands)
     }
 
-    /// More requests than an app in NONE may send: the session stays, the app may register again.
+    /// Ends an app that sent more requests than it may in NONE: the session stays, the app may register again.
     private mutating func endForHaste(_ number: UInt8) {
         guard let session = sessions[number] else { return }
         sendRPC(
@@ -201,8 +201,8 @@ extension SDLCoreModel {
 
     // MARK: - Out
 
-    /// On the session number it came on, whoever has that now. Nobody having it, the count of its
-    /// message IDs begins anew, with 0.
+    /// Answers on the session number that the message came on, whoever has it now. If nobody has it, its
+    /// message IDs start again at 0.
     private mutating func respond(
         to message: QueuedMessage, _ header: RPCHeader, _ result: Result
     ) {
@@ -232,8 +232,8 @@ extension SDLCoreModel {
         send(frame, on: connection, cause: cause)
     }
 
-    /// Something the HMI or the vehicle has for an app; larger ones go in several frames, whose
-    /// message ID sdl_core cuts to 8 bits, so it may be 0.
+    /// Sends an app a notification from the HMI or the vehicle. A larger one goes in several frames,
+    /// whose message ID sdl_core cuts to 8 bits, so it may be 0.
     package mutating func notify(
         _ number: UInt8, _ function: FunctionID, json: String, bulk: ByteBuffer = ByteBuffer(),
         frameBytes: Int = 131_072

@@ -56,7 +56,7 @@ extension SDLCoreModel {
         grant(item)
     }
 
-    /// The lowest number that no connection uses.
+    /// Grants the lowest session number that no connection uses.
     mutating func grant(_ item: QueuedFrame) {
         guard !isStopping, connections[item.connection] != nil else { return }
         let taken = sessions.all.count { $0 != nil }
@@ -105,8 +105,8 @@ extension SDLCoreModel {
         send(frame, on: item.connection, cause: item.life)
     }
 
-    /// The RPC service is to be protected, which it cannot be: sdl_core ends the service, refuses,
-    /// and keeps both session and app.
+    /// Handles a request to protect the RPC service, which is not possible: sdl_core ends the service,
+    /// refuses, and keeps both session and app.
     private mutating func refuseProtection(_ item: QueuedFrame) {
         if chance(habits.unansweredProtectionChance) { return }
         let number = item.frame.sessionID
@@ -121,7 +121,7 @@ extension SDLCoreModel {
         sendStatus(number, cause: item.life)
     }
 
-    /// No answer at all while no app is registered.
+    /// Starts a stream. There is no answer at all while no app is registered.
     private mutating func startStream(_ item: QueuedFrame) {
         let number = item.frame.sessionID
         guard let app = sessions[number]?.app else { return }
@@ -170,8 +170,8 @@ extension SDLCoreModel {
     }
 
     /// Requests that came before EndService are handled before it, or lose the race: then they are
-    /// answered when the session is gone, or another's. An Unregister that wins is often not noticed
-    /// in time by whoever decides whether the end was expected.
+    /// answered when the session is gone or belongs to another app. An Unregister that wins is often
+    /// noticed too late to make the end an expected one.
     private mutating func settleRace(of number: UInt8, before end: Int) {
         let waiting = requestQueue.filter { $0.session == number && $0.number < end }
         guard !waiting.isEmpty else { return }
@@ -192,8 +192,8 @@ extension SDLCoreModel {
         }
     }
 
-    /// An app answers the core's own EndService. It is taken as EndService is, without an answer: with
-    /// the hash it ends the session of whoever has the number, ended by the core or not
+    /// Handles an app's answer to the core's own EndService. It works like EndService, but is not answered:
+    /// with the hash it ends the session that has the number, ended by the core or not
     /// (`HandleControlMessageEndServiceACK`).
     private mutating func endedByApp(_ item: QueuedFrame) {
         let number = item.frame.sessionID
@@ -203,7 +203,7 @@ extension SDLCoreModel {
         free(number, unexpected: true)
     }
 
-    /// The number is free at once. Half messages stay, and so do requests that were not handled.
+    /// Frees the number at once. Half messages stay, and so do requests that were not handled.
     mutating func free(_ number: UInt8, unexpected: Bool) {
         unregister(number, unexpected: unexpected)
         sessions[number] = nil
@@ -211,7 +211,7 @@ extension SDLCoreModel {
         beating.remove(number)
     }
 
-    /// The core ends a session by itself and says why behind it; the number is free at once.
+    /// Ends a session on the core's own initiative and then says why; the number is free at once.
     package mutating func end(_ number: UInt8, reason: String) {
         guard let session = sessions[number] else { return }
         sendControl(.endService, session: number, cause: session.life)
@@ -223,7 +223,7 @@ extension SDLCoreModel {
         free(number, unexpected: false)
     }
 
-    /// SIGTERM: every app is told, and then nothing is said or heard for a long time.
+    /// SIGTERM: tells every app, then sends and handles nothing for a long time.
     package mutating func terminate(at now: NIODeadline) {
         advance(to: now)
         for session in running {
@@ -238,7 +238,7 @@ extension SDLCoreModel {
         schedule(.stopped, in: habits.slowEnd)
     }
 
-    /// Started again after its end: files and what can be resumed are there, connections are not.
+    /// Starts the core again after its end: files and resumption data are there, connections are not.
     package mutating func restart(at now: NIODeadline) {
         self.now = now
         for id in connections.keys.sorted() { close(id, unexpected: false) }

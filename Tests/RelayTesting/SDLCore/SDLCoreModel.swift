@@ -22,17 +22,17 @@ package struct SDLCoreModel {
     package internal(set) var stored: [StoredFile] = []
     /// How apps ended, in order: what `BasicCommunication.OnAppUnregistered` tells the HMI.
     package internal(set) var ends: [AppEnd] = []
-    /// What is kept to be resumed, by app ID.
+    /// Data kept for resumption, by app ID.
     package internal(set) var resumption: [String: Resumption] = [:]
     package internal(set) var counters = Counters()
 
     var connections: [ConnectionID: Connection] = [:]
     var connectionCount = 0
     var lives = 0
-    /// Who had a number last.
+    /// The life that had a session number last.
     var lastLife = SessionTable(repeating: 0)
-    /// The next message ID by session number. It goes with the session and comes back as 0 when
-    /// something is sent to a session that has ended.
+    /// The next message ID by session number. Reset to 0 when the session ends; frames sent to an
+    /// ended session count from there.
     var messageIDs = SessionTable<UInt32>(repeating: 0)
     var halves: [HalfKey: Half] = [:]
     /// The header and size of the last message of several frames: what the heap still holds.
@@ -42,7 +42,7 @@ package struct SDLCoreModel {
     var timers: [Timer] = []
     var beating: Set<UInt8> = []
     var hashCount = 0
-    /// Said IGNITION_OFF: answers nothing any more.
+    /// Whether the core has sent IGNITION_OFF: it answers nothing any more.
     package internal(set) var isStopping = false
 
     var now = NIODeadline.uptimeNanoseconds(0)
@@ -123,11 +123,11 @@ package struct SDLCoreModel {
         case .first: begin(frame, on: id)
         case .consecutive: goOn(frame, on: id)
         }
-        // Whatever came, finished and expired messages are looked for now, and at no other time.
+        // Finished and expired messages are looked for now, after any frame, and at no other time.
         takeHalves()
     }
 
-    /// Whoever has the session, or had it last.
+    /// The life that has the session number, or had it last.
     func life(of session: UInt8) -> Int { sessions[session]?.life ?? lastLife[session] }
 
     // MARK: - Time
@@ -185,7 +185,7 @@ package struct SDLCoreModel {
 
     // MARK: - Bytes out
 
-    /// What there is to send, in order.
+    /// Takes out what there is to send, in order.
     package mutating func takeOutput() -> [Output] {
         guard !outbox.isEmpty else { return [] }
         defer { outbox = [] }
@@ -204,7 +204,7 @@ package struct SDLCoreModel {
 
     /// Messages whose end has not come, of running sessions and of ended ones.
     package var unfinishedMessages: Int { halves.count }
-    /// Whether the connection is not read any more.
+    /// Whether the core no longer reads the connection.
     package func hasStoppedReading(_ id: ConnectionID) -> Bool {
         connections[id]?.hasStoppedReading ?? false
     }

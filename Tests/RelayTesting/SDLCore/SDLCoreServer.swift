@@ -46,7 +46,7 @@ package final class SDLCoreServer: Sendable {
         try await server.stop()
     }
 
-    /// Looks into the core, or does something to it; what it then has to say is sent.
+    /// Reads or changes the core, and sends the frames that result.
     package func look<Value: Sendable>(
         _ body: @escaping @Sendable (inout SDLCoreModel, NIODeadline) -> Value
     ) async throws -> Value {

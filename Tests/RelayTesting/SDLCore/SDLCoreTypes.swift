@@ -25,11 +25,11 @@ extension SDLCoreModel {
         package var life: Int?
         /// The life of the session that caused it: another one when an answer comes late.
         package var cause: Int
-        /// Answers a message that never came as a whole.
+        /// Whether the frame answers a message that never came as a whole.
         package var isAboutHalf = false
     }
 
-    /// A file that the head unit believes to have.
+    /// A file that the head unit believes it has.
     package struct StoredFile {
         package var appID: String
         package var name: String
@@ -72,7 +72,7 @@ extension SDLCoreModel {
         package let hash: UInt32
         package internal(set) var version: UInt8
         package internal(set) var app: RegisteredApp?
-        /// It has sent EndService itself and keeps the session (see `refuseProtection`).
+        /// The core has sent EndService itself and keeps the session (see `refuseProtection`).
         package internal(set) var isEndedByCore = false
         package internal(set) var streams: Set<ServiceType> = []
         package internal(set) var streamBytes = 0
@@ -91,7 +91,7 @@ extension SDLCoreModel {
     }
 
     struct Heartbeat {
-        /// Since when nothing has come.
+        /// When the silence began.
         var silentSince: NIODeadline
         var isSent = false
     }
@@ -100,7 +100,7 @@ extension SDLCoreModel {
         var framing = SDLCoreFraming()
         var malformed = RecentTimes()
         var sessionZero = RecentTimes()
-        /// Reads nothing any more.
+        /// Whether the core no longer reads the connection.
         var hasStoppedReading = false
     }
 
@@ -119,7 +119,7 @@ extension SDLCoreModel {
         var session: UInt8
         var version: UInt8
         var payload: ByteBuffer
-        /// Bytes that were announced and did not come; 0 for a whole message.
+        /// Announced bytes that did not come; 0 for a whole message.
         var missing = 0
         var connection: ConnectionID
         var lives: [Int]
@@ -139,7 +139,7 @@ extension SDLCoreModel {
         var action: Action
     }
 
-    /// The service is not part of it: message ID 11 on services 7 and 15 at once is one message.
+    /// The service is not part of the key: message ID 11 on services 7 and 15 at once is one message.
     struct HalfKey: Hashable {
         var connection: ConnectionID
         var session: UInt8
@@ -157,12 +157,12 @@ extension SDLCoreModel {
     }
 }
 
-/// Moments not longer ago than some time; adding and counting cost little.
+/// Moments within a recent period; adding and counting are cheap.
 struct RecentTimes {
     private var times: [NIODeadline] = []
     private var start = 0
 
-    /// Adds one and tells how many there have been within `time`.
+    /// Adds `now` and returns how many moments there have been within `time`.
     mutating func add(_ now: NIODeadline, within time: TimeAmount) -> Int {
         while start < times.count, times[start] + time <= now { start += 1 }
         if start > 512, start * 2 > times.count {

@@ -8,7 +8,7 @@ import NIOPosix
 package struct SoakOptions: Sendable {
     /// Decides what every app does; when it does so is up to the machine.
     package var seed: UInt64
-    /// At once; one that has died comes again at once.
+    /// The number of apps at any time; one that has died comes back at once.
     package var apps: Int
     /// How often the head unit hangs up; nil for never.
     package var replugEvery: TimeAmount?
@@ -36,11 +36,11 @@ package struct SoakTally: Sendable {
     package var endings: [String: Int] = [:]
     /// Lives whose every frame is known to have arrived.
     package var wholeLives = 0
-    /// Of lives that said goodbye.
+    /// The books of the victims' lives that said goodbye.
     package var victims = SoakBooks()
-    /// What must not happen: how often it did, by kind.
+    /// How often something happened that must not, by kind.
     package var faults: [SoakFault: Int] = [:]
-    /// The first ones of each kind, in a sentence each.
+    /// The first faults of each kind, in a sentence each.
     package var faultExamples: [String] = []
 }
 
@@ -48,11 +48,11 @@ package struct SoakTally: Sendable {
 package struct SoakBooks: Sendable {
     package var sent = 0
     package var received = 0
-    /// Shows that were answered, which the head unit of a soak does to none.
+    /// Shows that were answered; the head unit of a soak answers none.
     package var answered = 0
 }
 
-/// What must not happen in a soak. Kinds are told apart so that a flood of one hides no other.
+/// What must not happen in a soak. Kinds are counted separately so that a flood of one hides no other.
 package enum SoakFault: String, Hashable, Sendable {
     case wrongFrame = "a frame with wrong bytes, of another app, or out of order"
     case missingFrames = "frames of an orderly life missing"
@@ -93,9 +93,9 @@ package final class Soak: Sendable {
         return Soak(world: world, server: server)
     }
 
-    /// Lets the apps live for so long, then say goodbye; returns when the head unit has no session.
+    /// Lets the apps live for `duration`, then say goodbye; returns when the head unit has no session.
     ///
-    /// - Parameter isEnough: Asked once the time is over: a busy machine gets more of it, up to
+    /// - Parameter isEnough: Asked once the time is over: a busy machine gets more time, up to
     ///   `SoakWorld.patience`, until enough has happened.
     /// - Returns: What happened in this run.
     package func run(
@@ -122,22 +122,22 @@ final class SoakWorld {
     private(set) var appPort = 0
     /// Counts the links: an app that outlives one may be closed.
     var links = 0
-    /// Not since the head unit has hung up, until it is called again.
+    /// False from when the head unit hangs up until it is called again.
     var isPlugged = false
     weak var headUnit: SoakHeadUnit?
     private var running = 0
     private var apps: [SoakApp] = []
     private var done: EventLoopPromise<SoakTally>?
-    /// Records of lives that ended in an orderly way, and what the head unit got of them, whichever
-    /// is known first.
+    /// Frames sent in lives that ended in an orderly way, and frames that the head unit got of them,
+    /// by life; each is kept until the other is known.
     private var sent: [UInt32: UInt32] = [:]
     private var received: [UInt32: UInt32] = [:]
 
     /// Nothing in a soak takes as long, however busy the machine.
     static let patience: TimeAmount = FramePeer.patience
-    /// How often it is asked whether enough has happened.
+    /// Time between two checks whether enough has happened.
     private static let lookInterval: TimeAmount = .milliseconds(200)
-    /// Of each kind.
+    /// How many examples of each kind are kept.
     private static let faultExamples = 5
 
     init(_ options: SoakOptions, loop: any EventLoop) {
@@ -229,7 +229,7 @@ final class SoakWorld {
 
     // MARK: The end
 
-    /// An app lives no more, and will not again.
+    /// An app has ended its last life.
     func appStopped() {
         running -= 1
         if running == 0 { awaitFarewells(until: .now() + Self.patience) }

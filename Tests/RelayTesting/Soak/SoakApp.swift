@@ -1,4 +1,4 @@
-// One app of a soak: it connects, registers, talks, dies in one of many ways, and comes again.
+// One app of a soak: it connects, registers, talks, dies in one of many ways, and comes back.
 
 import Glibc
 import NIOCore
@@ -82,8 +82,8 @@ final class SoakLife: ChannelInboundHandler {
     var whenOver: (() -> Void)?
     private let world: SoakWorld
     private let bornOn: Int
-    /// Nothing was plugged in when it was born. The relay may not have noticed, and closes it with the
-    /// others when it does: before it is granted a session, because nobody is there to grant one.
+    /// No head unit was plugged in when this life began. The relay may not have noticed; when it does, it
+    /// closes this app with the others, before a session is granted, because nobody is there to grant one.
     private let wasBornUnplugged: Bool
     private var random: SeededGenerator
     private let isVictim: Bool

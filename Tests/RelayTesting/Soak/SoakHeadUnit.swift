@@ -1,9 +1,9 @@
-// The head unit of a soak: grants sessions, checks every byte, sends to everybody.
+// The head unit of a soak: grants sessions, checks every byte, sends to all apps.
 
 import NIOCore
 import SDLProtocol
 
-/// One link of it; after a replug there is another.
+/// One link of the head unit; after a replug there is another.
 final class SoakHeadUnit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -106,7 +106,7 @@ final class SoakHeadUnit: ChannelInboundHandler {
         if frame.type == .consecutive, frame.info == 0, let header = RPCHeader(frame.payload),
             header.functionID == Self.unknownFunction
         {
-            // relayd ends what an app that died has left half said.
+            // relayd ends the message that an app left unfinished when it died.
             return answer(id, FunctionID(rawValue: header.functionID), header)
         }
         world.tally.framesFromApps += 1
@@ -129,7 +129,7 @@ final class SoakHeadUnit: ChannelInboundHandler {
         sessions[id]?.app = app
     }
 
-    /// No function of the specification has it, so a head unit does nothing but answer.
+    /// The ID of no function in the specification, so a head unit does nothing but answer.
     private static let unknownFunction: UInt32 = 0xFFFF
 
     private func grant() {

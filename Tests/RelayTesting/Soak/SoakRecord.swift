@@ -1,9 +1,9 @@
-// What every frame of a soak carries, so that each byte can be told right or wrong.
+// What every frame of a soak carries, so that each byte can be checked.
 
 import NIOCore
 import SDLProtocol
 
-/// Whose frame it is and which in its row, and bytes that follow from both.
+/// The life that a frame belongs to, its place in the sequence, and bytes that follow from both.
 struct SoakRecord: Equatable {
     /// One connection of one app; the next one has another number.
     var life: UInt32
@@ -41,7 +41,7 @@ struct SoakRecord: Equatable {
         self.fillBytes = min(fillBytes, Self.maximumFillBytes)
     }
 
-    /// Nil when one byte is not what it must be.
+    /// Nil when any byte is wrong.
     init?(_ bytes: ByteBuffer) {
         var bytes = bytes
         guard bytes.readInteger(as: UInt32.self) == Self.magic,

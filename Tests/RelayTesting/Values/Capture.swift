@@ -67,7 +67,7 @@ package enum Capture {
         return items
     }
 
-    /// - Parameter runs: The same session so many times, one after another on one link.
+    /// - Parameter runs: How many times the session is run, one after another on one link.
     package static func entries(_ name: String, runs: Int = 1) throws -> [TrafficEntry] {
         var decoder = TrafficDecoder()
         var entries: [TrafficEntry] = []
@@ -88,7 +88,7 @@ package enum Capture {
     }
 }
 
-/// Has the hub's own router say what each grant of a recording means, and what else it tells.
+/// Asks the hub's own router what each grant of a recording means, and collects the router's events.
 private struct GrantReader {
     private var router = SessionRouter<AppID>(configuration: RelayConfiguration())
     private var now = NIODeadline.uptimeNanoseconds(0)
@@ -131,7 +131,7 @@ private struct GrantReader {
         }
     }
 
-    /// Not the ends of sessions: some of the recordings go on behind them, with words that relayd would drop.
+    /// Ends of sessions are left out: some recordings go on after them, with frames that relayd would drop.
     private mutating func note(_ event: RouterEvent<AppID>) {
         guard let told = event.told?.event else { return }
         if case .ended = told { return }

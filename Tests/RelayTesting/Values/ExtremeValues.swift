@@ -4,7 +4,7 @@
 package import SDLProtocol
 
 package enum ExtremeValues {
-    /// Values as JSON texts. Some are no JSON at all.
+    /// Values as JSON texts. Some are not JSON at all.
     package static let values: [(name: String, json: String)] = [
         ("Int64.max", "9223372036854775807"),
         ("Int64.min", "-9223372036854775808"),
@@ -36,13 +36,13 @@ package enum ExtremeValues {
         ("70 arrays", String(repeating: "[", count: 70) + String(repeating: "]", count: 70)),
     ]
 
-    /// What every answer and many requests are read for, besides their own parameters.
+    /// Parameters that readers look for in every answer and in many requests, besides their own.
     private static let usual = [
         "success", "resultCode", "info", "syncFileName", "offset", "length", "crc",
         "spaceAvailable", "duration", "reason", "windowID", "hmiLevel", "correlationID",
     ]
 
-    /// All parameters of a function with one value, as they stand.
+    /// All parameters of a function with the same value, none nested.
     package static func flat(_ function: RPCFunction, _ value: String) -> String {
         object(of: usual + function.parameters.map(\.name)) { _ in value }
     }

@@ -52,7 +52,7 @@ extension Frame {
             functionID: function.rawValue, correlationID: correlation, json: json)
     }
 
-    /// A v5 single frame of so many payload bytes, all with one value.
+    /// A v5 single frame of `bytes` payload bytes, all with one value.
     package static func data(
         session: UInt8, service: ServiceType = .bulk, message: UInt32 = 1, bytes: Int,
         filledWith byte: UInt8 = 0x5A
@@ -64,7 +64,7 @@ extension Frame {
 }
 
 extension Frame {
-    /// A v5 message in several frames: the first and `frames` consecutive ones of so many payload
+    /// A v5 message in several frames: the first and `frames` consecutive ones of `bytes` payload
     /// bytes each (SDL protocol spec, "Multi-frame messages").
     package static func message(
         session: UInt8, service: ServiceType, message: UInt32, frames count: Int, bytes: Int
@@ -87,7 +87,7 @@ extension Frame {
 }
 
 extension Frame {
-    /// The head unit's answer SUCCESS to this request of v2 or later; nil when it is none.
+    /// The head unit's answer SUCCESS to this request of v2 or later; nil for any other frame.
     package var success: Frame? {
         guard type == .single, version > 1, let header = RPCHeader(payload),
             header.type == .request

@@ -1,6 +1,6 @@
 package import SDLTraffic
 
-// What relayd looks for step by step, at once.
+// Searches in one go where relayd searches step by step.
 extension MessageRing {
     /// The newest `limit` entries that the filter accepts, in order.
     package func newest(_ limit: Int, matching filter: MessageFilter = .everything) -> Reading {
@@ -9,7 +9,7 @@ extension MessageRing {
         return look.reading
     }
 
-    /// The cursor after which the newest `limit` entries come that the filter accepts.
+    /// The cursor just before the newest `limit` entries that the filter accepts.
     package func cursor(beforeNewest limit: Int, matching filter: MessageFilter) -> UInt64 {
         var look = LookBack(self, limit, matching: filter, keepsEntries: false)
         while look.step() {}

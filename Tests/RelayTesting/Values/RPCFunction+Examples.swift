@@ -1,15 +1,15 @@
 package import SDLProtocol
 
 extension RPCFunction {
-    /// Values for its mandatory parameters, or for all there are, as somebody would write them for
-    /// `relayctl send`: made of nothing but the specification.
+    /// Values for the mandatory parameters, or for all of them, as a user would write them for
+    /// `relayctl send`: made from the specification alone.
     package func exampleAssignments(all: Bool) -> [String] {
         parameters.filter { $0.lifetime.until == nil && (all || $0.isMandatory) }
             .flatMap { Self.assignments($0, at: $0.name, depth: 0, all: all) }
             .map { $0 == "success=true" && !maySucceed ? "success=false" : $0 }
     }
 
-    /// Assignments for a parameter, made of nothing but its definition.
+    /// Assignments for a parameter, made from its definition alone.
     private static func assignments(
         _ parameter: RPCParameter, at path: String, depth: Int, all: Bool
     ) -> [String] {
@@ -56,7 +56,7 @@ extension RPCFunction {
         min(max(0, bounds.minimum ?? 0), bounds.maximum ?? .infinity)
     }
 
-    /// What a response tells as its result and whether it succeeded must agree.
+    /// Whether `success` may be true: it must agree with a response's result code.
     private var maySucceed: Bool {
         let codes = parameters.first { $0.name == "resultCode" }?.values ?? []
         return codes.isEmpty || codes.contains("SUCCESS")

@@ -1,11 +1,11 @@
-// Decoded traffic out of a few words, for tests of what comes after the decoder.
+// Decoded traffic from short calls, for tests of what comes after the decoder.
 
 package import NIOCore
 package import RelayCore
 package import SDLProtocol
 package import SDLTraffic
 
-/// Makes frames, lets a decoder read them, and puts what it finds into a ring.
+/// Makes frames, lets a decoder read them, and puts the decoded entries into a ring.
 package struct TrafficFeed {
     package let ring: MessageRing
     package private(set) var entries: [TrafficEntry] = []
@@ -24,7 +24,7 @@ package struct TrafficFeed {
         WallTime(nanoseconds: 1_795_257_067_000_000_000 + milliseconds * 1_000_000)
     }
 
-    /// What one read brought.
+    /// Receives what one read brought.
     package mutating func receive(_ item: TapItem) {
         var new: [TrafficEntry] = []
         decoder.receive(item, into: &new)
@@ -32,13 +32,13 @@ package struct TrafficFeed {
         ring.consume(new)
     }
 
-    /// Nobody says anything for so many milliseconds.
+    /// Lets time pass without traffic.
     package mutating func silence(_ milliseconds: Int64) {
         self.milliseconds += milliseconds
         pass()
     }
 
-    /// Nothing comes, but time has passed.
+    /// Tells the decoder the time, without new traffic.
     package mutating func pass() {
         var new: [TrafficEntry] = []
         decoder.advance(to: time, into: &new)

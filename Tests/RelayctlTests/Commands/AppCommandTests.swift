@@ -19,7 +19,7 @@ import Testing
         var show = PermissionReport(rpc: "Show")
         show.allowed = ["FULL", "LIMITED"]
         show.answer = .yes
-        // The levels alone would allow it; relayd knows more, here that the user has refused it.
+        // The levels alone would allow it; relayd knows more, in this case that the user has refused it.
         var speak = PermissionReport(rpc: "Speak")
         speak.allowed = ["FULL", "LIMITED"]
         speak.userDisallowed = ["FULL"]

@@ -18,7 +18,7 @@ struct HeadUnitWatchTests {
             }, attempts: 1)
     }
 
-    /// What is said when relayd answers so, one after the other; nil is no answer.
+    /// The lines printed when relayd gives these answers in turn; nil is no answer.
     private func said(_ answers: [AccessoryStatus?]) async -> [String] {
         let rest = Mutex(answers)
         let lines = Mutex<[String]>([])

@@ -17,7 +17,7 @@ import Testing
         #expect(root.code == 0 && root.out.contains("EXIT CODES"))
         for command in RelayCtl.commands {
             let name = command.configuration.commandName ?? ""
-            // An old name, and what Wireshark calls.
+            // An old name, and the command that Wireshark runs.
             let isHidden = ["usb", "extcap"].contains(name)
             #expect(root.out.contains("\n  \(name) ") != isHidden, "\(name) is listed")
             let help = await run(name, "--help")

@@ -21,7 +21,7 @@ import Testing
         return (code, recorder.text(), recorder.text(.error))
     }
 
-    /// The text of an answer of relayd, with UTC as local time.
+    /// The text shown for relayd's answer, with UTC as local time.
     private func text(_ json: String, style: Style = .plain) throws -> String {
         let text = MessageText(width: 80, style: style, localTime: .utc)
         let lines = try #require(text.lines(try JSONObject(ByteBuffer(string: json))))

@@ -62,7 +62,7 @@ import Testing
 @Suite struct StatusWatchTests {
     private struct Ended: Error {}
 
-    /// Shows the outcomes one after the other.
+    /// Shows the outcomes one after another.
     private func watch(
         _ outcomes: [StatusWatch.Outcome], json: Bool = false, isTerminal: Bool = false,
         rows: Int = 40

@@ -61,7 +61,7 @@ import Testing
 
     // MARK: Advice
 
-    /// What `tail` prints of a picture without data and its answer.
+    /// The output of `tail` for a picture without data and its answer.
     private func advised(_ arguments: [String], isTerminal: Bool = false) async throws -> [String] {
         var feed = TrafficFeed()
         feed.tellOfEmptyPicture()
@@ -111,7 +111,7 @@ import Testing
     // MARK: Text
 
     @Test("in a pipe each message is a whole line, in columns") func text() async throws {
-        // Without the time of day, which is that of the machine's time zone.
+        // Without the time of day, which depends on the machine's time zone.
         let lines = try await tail().map { line in
             String(line.prefix(6)) + String(line.dropFirst("    1 10:31:07.000 ".count))
         }
@@ -239,7 +239,7 @@ import Testing
             feed.milliseconds += 1000
         }
         let folded = try await run(["tail", "--once"], on: feed.ring, isTerminal: true).out
-        // They may come in several pieces, each of which takes the place of the line before.
+        // The messages may come in several pieces, each of which replaces the line before.
         var shown: [Substring] = []
         for line in folded.split(separator: "\n") {
             if line.hasPrefix("\u{1B}[A\u{1B}[2K") { _ = shown.popLast() }
@@ -390,5 +390,5 @@ import Testing
     }
 }
 
-/// Under the part of a filter that is not understood.
+/// Marks the part of a filter that is not understood.
 private let caret = "            ^^^"

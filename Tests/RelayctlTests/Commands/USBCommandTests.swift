@@ -108,7 +108,7 @@ import Testing
 
                 """))
         #expect(text(refused).contains("\n/etc/udev/rules.d/71-relayd-local.rules, run "))
-        // A rule for what would not be opened anyway helps nobody.
+        // A rule is useless for a device that would not be opened anyway.
         #expect(refused.rows[1].rule == nil)
     }
 

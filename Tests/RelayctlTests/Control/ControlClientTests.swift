@@ -26,7 +26,7 @@ import Testing
         try await client(path, timeout: timeout).status()
     }
 
-    /// One that waits as long as a busy machine needs.
+    /// A client that waits as long as a busy machine needs.
     private func client(
         _ path: String, timeout: TimeAmount = FramePeer.patience
     ) throws -> ControlClient {
@@ -66,7 +66,7 @@ import Testing
     func quickAnswer() async throws {
         let server = try await StubServer(.answerAndClose(StubServer.answer("one\ntwo\n")))
         let client = try client(server.path)
-        // Several at a time, so that some are held up in the middle.
+        // Several at a time, so that some are interrupted midway.
         try await withThrowingTaskGroup { group in
             for _ in 0..<10 {
                 group.addTask {
@@ -100,7 +100,7 @@ import Testing
     func closedUnread() async throws {
         let server = try await StubServer(.closeUnread)
         let client = try client(server.path)
-        // Which end is first is the kernel's choice, so each order comes up among so many.
+        // The kernel chooses which end comes first, so with this many attempts both orders occur.
         for _ in 0..<200 {
             let streamed = await #expect(throws: ControlClientError.self) {
                 try await client.lines(of: "/v1/messages") { _ in true }
@@ -134,7 +134,7 @@ import Testing
     @Test("a socket nobody listens on is said to be left behind") func abandoned() async throws {
         let server = try await StubServer(.silence)
         let copy = server.path + ".old"
-        // The name outlives its listener under another name.
+        // Renames the socket, so that it outlives its listener.
         #expect(rename(server.path, copy) == 0)
         try await server.stop()
         let error = await #expect(throws: ControlClientError.self) { _ = try await status(copy) }
@@ -207,7 +207,7 @@ import Testing
         let answers = questions.map { method, path in
             Task { try await client.ask(ControlQuestion(method: method, path: path)).answer.status }
         }
-        // Asked later, and given up on.
+        // Asked later, and timed out.
         for _ in 1...3 {
             await #expect(throws: ControlClientError.timedOut(path)) { try await client.status() }
         }

@@ -3,7 +3,7 @@ import NIOCore
 import RelayTesting
 import Testing
 
-/// A Unix socket that listens and accepts nobody, in front of which clients stand in line.
+/// A Unix socket that listens but accepts no connection, so that clients queue.
 struct ListeningSocket {
     let path: String
     let directory: String
@@ -14,7 +14,7 @@ struct ListeningSocket {
         try self.init(in: String(cString: try #require(mkdtemp(&template))))
     }
 
-    /// At `c.sock` in a directory that is there, and is removed with it.
+    /// Listens at `c.sock` in an existing directory, and is removed with it.
     init(in directory: String) throws {
         self.directory = directory
         path = directory + "/c.sock"
@@ -25,7 +25,7 @@ struct ListeningSocket {
         try #require(bound)
     }
 
-    /// Clients that connect and say nothing, as many as the kernel takes.
+    /// Connects silent clients until the kernel takes no more.
     func fill() throws -> [CInt] {
         let address = try SocketAddress(unixDomainSocketPath: path)
         var clients: [CInt] = []
@@ -42,7 +42,7 @@ struct ListeningSocket {
         }
     }
 
-    /// Lets the next client in and closes the connection at once. Blocks until one comes.
+    /// Accepts the next client and closes the connection at once. Blocks until a client comes.
     func hangUpOnNext() throws {
         var listener = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         try #require(poll(&listener, 1, CInt(FramePeer.patience.nanoseconds / 1_000_000)) == 1)

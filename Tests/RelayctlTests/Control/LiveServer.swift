@@ -30,7 +30,7 @@ final class LiveServer: Sendable {
         rmdir(directory)
     }
 
-    /// Runs relayctl against it, with patience for a busy machine.
+    /// Runs relayctl against the server, with patience for a busy machine.
     func execute(_ arguments: [String], output: Output) async -> Int32 {
         await ControlClient.$defaultTimeout.withValue(FramePeer.patience) {
             await RelayCtl.execute(arguments + ["--socket", path], output: output)
@@ -39,7 +39,7 @@ final class LiveServer: Sendable {
 
     /// Serves `ring` while `body` runs, then stops as the daemon does.
     ///
-    /// - Parameter advisor: Has something to say about what is in the ring.
+    /// - Parameter advisor: Gives advice on the messages in the ring.
     func serve<Value>(
         _ ring: MessageRing, advisor: TrafficAdvisor? = nil, _ body: () async throws -> Value
     ) async throws -> Value {

@@ -4,21 +4,21 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A Unix socket that answers whatever it was told, once the first bytes of a request came.
+/// A Unix socket that gives a fixed answer once the first bytes of a request arrive.
 final class StubServer: Sendable {
     let path: String
     private let directory: String
     private let channel: any Channel
 
     enum Behaviour: Sendable {
-        /// Leaves the connection open.
+        /// Answers and leaves the connection open.
         case answer(String)
-        /// As relayd does to whoever asks with "Connection: close".
+        /// Answers and closes, as relayd does for "Connection: close".
         case answerAndClose(String)
-        /// The same when this has happened.
+        /// The same once the future succeeds.
         case answerAfter(EventLoopFuture<Void>, String)
         case close
-        /// Before a request can be read.
+        /// Closes the connection before a request can be read.
         case closeUnread
         case silence
 
@@ -34,7 +34,7 @@ final class StubServer: Sendable {
         channel = try await Self.bootstrap(behaviour).bind(unixDomainSocketPath: path).get()
     }
 
-    /// Serves a socket that listens already, and takes it over.
+    /// Takes over and serves a socket that is already listening.
     init(_ behaviour: Behaviour, listening: ListeningSocket) async throws {
         (path, directory) = (listening.path, listening.directory)
         channel = try await Self.bootstrap(behaviour)

@@ -105,7 +105,7 @@ import Testing
                 (left behind by a relayd that was killed)
                 """)
 
-        // What will not do on this machine only is no mistake.
+        // A problem that exists only on this machine is not a mistake.
         let elsewhere = ConfigurationCheck(
             isGood: true,
             lines: [
@@ -117,7 +117,7 @@ import Testing
         #expect(warned.checks[1].text.hasSuffix("control.group: there is none"))
         #expect(warned.checks[1].remedy == "create it")
 
-        // A relayd that is stuck, or a stranger, has not stumbled over its configuration.
+        // If relayd is stuck, or another program answers, the configuration is not the cause.
         for other in [ControlClientError.timedOut("/x"), .notRelayd("/x", "it is nginx")] {
             #expect(
                 states(Diagnosis(unreachable: other, configuration: mistakes)) == ["daemon broken"])
@@ -235,7 +235,8 @@ import Testing
                 id: 2, peer: "p:1", connectedAt: Samples.start, state: .sessionOpen,
                 appName: "Radio", lastProblem: "unregistered by the head unit: LANGUAGE_CHANGE")
         ])
-        // True of this app, but not why it is not registered; and what would be, of another app.
+        // Advice that is true of this app but not why it is unregistered; and advice that would be the cause,
+        // of another app.
         let others = diagnosis(
             status,
             advice: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import relayctl
 
-// `relayctl log` as a journalctl command.
+// `relayctl log` as a journalctl command line.
 
 @Suite("relayctl log")
 struct JournalQueryTests {

@@ -54,7 +54,7 @@ import Testing
             "spoken":["a"],"detail":"x","region":"EU"}
             """
         var redactor = Redactor()
-        // Near "number": its value is not kept, which is the price.
+        // Similar to "number": its value is redacted, too, which is the price.
         let expected = harmless.replacing("\"numbers\":3", with: "\"numbers\": \"[redacted]\"")
         #expect(redactor.json(harmless) == expected)
         #expect(redactor.count == 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import relayctl
 
-// What systemd says of relayd's unit, and what doctor makes of it.
+// systemd's report on relayd's unit, and doctor's reading of it.
 
 @Suite("UnitReport")
 struct UnitReportTests {

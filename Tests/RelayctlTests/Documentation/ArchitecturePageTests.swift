@@ -1,12 +1,11 @@
-// Documentation/architecture.md against the sources: a thread or a module that it does not name is one
-// that nobody who reads it knows of.
+// Documentation/architecture.md against the sources: the page has to name every thread and every module.
 
 import Foundation
 import RelayTesting
 import Testing
 
 @Suite("The page about the architecture") struct ArchitecturePageTests {
-    /// Part of the page, from its heading to the next one of the same level.
+    /// A section of the page, from its heading to the next heading of the same level.
     private static func section(_ heading: String) throws -> String {
         let page = try String(
             contentsOf: Checkout.root.appending(path: "Documentation/architecture.md"),
@@ -18,12 +17,12 @@ import Testing
 
     // MARK: Threads
 
-    /// What stands before every name.
+    /// The code that precedes every thread's name.
     private static let words = [
         "relay_thread_set_name(", "Priority(as:", "SerialThread(named:", "set(name:", "= run(",
     ]
 
-    /// The names that a source gives to threads, and whether it also passes on one that it was given.
+    /// The names that a source file gives to threads, and whether it also passes on a name that it was given.
     private static func threads(in source: String) -> (names: Set<String>, passesOn: Bool) {
         let literal =
             #/
@@ -59,7 +58,7 @@ import Testing
         for path in FileManager.default.subpaths(atPath: sources.path) ?? []
         where path.hasSuffix(".swift") {
             let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
-            // Most name none, and the search is slow.
+            // Most files name no thread, and the search is slow.
             guard Self.words.contains(where: text.contains) else { continue }
             let found = Self.threads(in: text)
             for name in found.names {
@@ -69,7 +68,8 @@ import Testing
             if found.passesOn { passingOn.insert(String(path.split(separator: "/").last ?? "")) }
         }
         #expect(named.isSuperset(of: ["relay", "tasks", "media", "gadget in", "usb survey"]))
-        // Whoever calls these is found by the name of the function. Another one would have to be as well.
+        // The callers of these are found by the function's name. Those of a new one would have to be found as
+        // well.
         #expect(
             passingOn == ["ThreadScheduling.swift", "SerialThread.swift", "GadgetLink.swift"],
             "look for the callers as well")

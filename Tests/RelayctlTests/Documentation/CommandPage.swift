@@ -1,5 +1,5 @@
-// The page about every command and option of relayctl, made of what relayctl tells about itself.
-// `CommandPageTests` compare it with the committed one, and write it when they are told to.
+// The page about every command and option of relayctl, generated from relayctl's own description.
+// `CommandPageTests` compare it with the committed page, and write it when told to.
 
 import ArgumentParser
 import Foundation
@@ -11,7 +11,7 @@ import RelayTesting
 enum CommandPage {
     static let file = Checkout.root.appending(path: "Documentation/relayctl.md")
 
-    /// A part of what swift-argument-parser prints for `--experimental-dump-help`.
+    /// A part of the output of swift-argument-parser for `--experimental-dump-help`.
     struct Command: Decodable {
         struct Argument: Decodable {
             struct Name: Decodable {
@@ -28,7 +28,7 @@ enum CommandPage {
             var shouldDisplay: Bool
             var valueName: String?
 
-            /// As it is typed: "-n, --number <count>".
+            /// The option as it is typed: "-n, --number <count>".
             var label: String {
                 let value = valueName.map { "<\($0)>" } ?? ""
                 guard kind != "positional" else { return value }
@@ -37,7 +37,7 @@ enum CommandPage {
                 return kind == "option" ? "\(spellings) \(value)" : spellings
             }
 
-            /// What every command has is told once, above.
+            /// Whether every command has the option; such options are described once, above.
             var isEverywhere: Bool {
                 names?.contains { ["help", "version"].contains($0.name) } ?? false
             }
@@ -64,7 +64,7 @@ enum CommandPage {
         try JSONDecoder().decode(Description.self, from: Data(RelayCtl._dumpHelp().utf8)).command
     }
 
-    /// The page as it is to be committed.
+    /// The page to be committed.
     static func text() throws -> String {
         let commands = try tool().shownCommands
         var lines = [head]
@@ -109,7 +109,7 @@ enum CommandPage {
         return lines + command.shownCommands.flatMap { section($0, name + " ") }
     }
 
-    /// As forges make it of a heading.
+    /// A heading's anchor, as forges derive it.
     private static func anchor(_ name: String) -> String { name.replacing(" ", with: "-") }
 
     private static func inText(_ text: String?) -> String {

@@ -21,7 +21,7 @@ struct CommandPageTests {
         )
     }
 
-    /// What `--help` shows is the measure, because people read that.
+    /// Checked against the output of `--help`, because that is what people read.
     @Test("no command and no option that the help shows is missing, and none is without a word")
     func isComplete() throws {
         let page = try String(contentsOf: CommandPage.file, encoding: .utf8)
@@ -35,7 +35,7 @@ struct CommandPageTests {
         }
     }
 
-    /// - Returns: How many options were looked for.
+    /// - Returns: The number of options checked.
     private static func check(
         _ command: any ParsableCommand.Type, _ name: String, in page: String
     ) throws -> Int {

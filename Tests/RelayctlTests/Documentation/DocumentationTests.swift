@@ -1,5 +1,5 @@
-// The committed pages against the repository: links, commands' options, keys, codes and what relayd is
-// said to say. `CommandBlockTests` run the blocks of commands.
+// The committed pages against the repository: links, options of commands, keys, codes, and quotations of
+// relayd. `CommandBlockTests` run the blocks of commands.
 
 import ArgumentParser
 import Foundation
@@ -17,7 +17,7 @@ import Testing
 
     // MARK: Links
 
-    /// What is wrong with the links of a page.
+    /// The broken links of a page.
     private static func brokenLinks(of page: MarkdownPage, among pages: [MarkdownPage]) -> [String]
     {
         let folder = URL(fileURLWithPath: "/" + page.path).deletingLastPathComponent()
@@ -65,7 +65,7 @@ import Testing
         for page in pages {
             for problem in Self.brokenLinks(of: page, among: pages) { Issue.record("\(problem)") }
         }
-        // A search that has gone blind would be content with everything.
+        // A search that finds nothing would accept everything.
         #expect(pages.count >= 18 && pages.map(\.links.count).reduce(0, +) > 100)
     }
 
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: Options
 
-    /// Options of programs that are not relayd's, by whose they are.
+    /// Options of programs other than relayd's, by program.
     private static let foreign: [String: Set<String>] = [
         "journalctl": ["--file"],
         "systemd-journal-remote": ["--listen-http", "--output", "--split-mode"],
@@ -112,7 +112,7 @@ import Testing
         "openxc-dump, openxc-control": ["--serial", "--serial-port"],
     ]
 
-    /// Every option that a program of the repository has.
+    /// All options of the repository's programs.
     private static func ownOptions() throws -> Set<String> {
         var texts = [Arguments.helpMessage(includeHidden: true, columns: 200)]
         let inner = RelayCtl.commands.flatMap { $0.configuration.subcommands }
@@ -163,7 +163,7 @@ import Testing
                     key.wholeMatch(
                         of: #/(apps|sessions|limits|log|record|control|dashboard|openxc)\.[a-z_]+/#)
                         != nil,
-                    // A limit that no option sets, and a file.
+                    // A limit that no option sets, and the name of a file.
                     key != "apps.pending_starts", key != "openxc.proto"
                 else { continue }
                 count += 1
@@ -190,15 +190,15 @@ import Testing
         for option in ConfigSchema().options {
             known.formUnion(option.path.split(separator: ".").map(String.init))
         }
-        // Names in the protocol notes and in the source.
+        // Names from the protocol notes and the source.
         known.formUnion(["ENV{ID_MM_DEVICE_IGNORE}", "is_media", "head_unit"])
-        // Of pcapng, and of traces.
+        // Names of pcapng and of traces.
         known.formUnion([
             "shb_os", "shb_userappl", "if_name", "if_description", "if_tsresol", "epb_flags",
             "session_ended", "stopped_sending", "stopped_reading", "fell_behind", "message_ended",
             "heartbeat_answered", "start_sent", "service_ended",
         ])
-        // Of OpenXC.
+        // Names of OpenXC.
         known.formUnion(["payload_format", "diagnostic_request"])
         var count = 0
         for page in pages where page.path.hasPrefix("Documentation/") {
@@ -211,28 +211,28 @@ import Testing
         #expect(count > 15)
     }
 
-    // MARK: What relayd says
+    // MARK: Quotations of relayd
 
-    /// The pages that quote it.
+    /// The pages that quote relayd.
     private static let quoting: Set = [
         "README.md", "Documentation/connect-your-app.md", "Documentation/connect-your-head-unit.md",
         "Documentation/other-systems.md", "Documentation/troubleshooting.md",
         "Documentation/security.md", "Documentation/dashboard.md", "Documentation/service.md",
     ]
 
-    /// How quotations of others begin, and what is typed and not read.
+    /// First words of text that is not a quotation of relayd: other programs' messages, and commands to type.
     private static let notQuoted: Set = [
         "relayctl", "relayd", "sudo", "ssh", "systemctl", "journalctl", "adb", "swift", "plink",
         "HOST", "systemd-analyze", "apt", "bluetoothctl", "rfkill", "git", "tar", "ss", "openssl",
         "TCP", "Failed",
     ]
 
-    /// Names in the examples, and what a sentence takes in from elsewhere.
+    /// Names in the examples, and words that a sentence takes from elsewhere.
     private static let examples: Set = [
         "ann", "ModemManager", "ufw", "firewalld", "rpc", "uid", "acessory:",
     ]
 
-    /// relayd's sentences, as its sources have them.
+    /// relayd's sentences, as they are written in its sources.
     private static let sentences: [CChar] = {
         let sources = Checkout.root.appending(path: "Sources")
         var all = ""
@@ -244,9 +244,9 @@ import Testing
             else { continue }
             all +=
                 text.replacing(#/(?m)^\s*\/\/.*$/#, with: "")
-                // What only the running program knows.
+                // Interpolations, whose value only the running program knows.
                 .replacing(#/\\\([^()]*(\([^()]*(\([^()]*\)[^()]*)*\)[^()]*)*\)/#, with: "\u{1}")
-                // A sentence over several lines.
+                // A sentence that continues on further lines.
                 .replacing(#/"\s*\+\s*"/#, with: "")
                 .replacing(#/\\\n\s*/#, with: "")
                 .replacing("\\\"", with: "\"") + "\n"
@@ -258,8 +258,8 @@ import Testing
         strstr(sentences, words.joined(separator: " ")) != nil
     }
 
-    /// What of a quotation relayd does not say; nil when it says all of it, but for what changes from
-    /// case to case.
+    /// The part of a quotation that relayd does not say; nil when it says all of it, apart from words that
+    /// vary.
     private static func unsaid(_ quotation: String) -> String? {
         var run: [Substring] = []
         var runs: [[Substring]] = []
@@ -276,8 +276,8 @@ import Testing
         }
         runs.append(run)
         for run in runs where run.count > 1 {
-            // As much as one sentence has, again and again; two words at least. Beside what changes, one word
-            // may change, too.
+            // Matches the longest run of words that one sentence contains, again and again, at least two words
+            // at a time. Next to a varying word, one more word may vary.
             var index = 0
             while index < run.count - 1 {
                 let end = (index + 1..<run.count).last { says(run[index...$0]) }
@@ -327,7 +327,7 @@ import Testing
 
     // MARK: Tests and places
 
-    /// The text of the files in which each suite stands.
+    /// The text of the files that contain each suite.
     private static func suites() throws -> [String: String] {
         let tests = Checkout.root.appending(path: "Tests")
         var found: [String: String] = [:]
@@ -351,7 +351,7 @@ import Testing
                     continue
                 }
                 if let suite = name.1 { last = (String(suite), span.line) }
-                // ".name" alone is a test of the suite before it.
+                // ".name" alone is a test of the suite named before it.
                 guard let (suite, line) = last, span.line <= line + 1 else { continue }
                 count += 1
                 let isTarget =

@@ -1,5 +1,5 @@
-// Every command of relayctl that relayd, its configuration, its units or its documents tell people
-// to type is one that relayctl takes.
+// Checks that relayctl accepts every relayctl command that relayd, its configuration, its units or its
+// documents tell people to type.
 
 import AccessoryLinks
 import ArgumentParser
@@ -11,11 +11,11 @@ import Testing
 @testable import relayd
 
 @Suite struct QuotedCommandTests {
-    /// Words that follow "relayctl" where it is the subject of a sentence, and that are so near a
-    /// command that they could be a slip.
+    /// Words that follow "relayctl" where it is the subject of a sentence, and that resemble a command so
+    /// closely that they could be a typo.
     private static let verbs: Set = ["ends", "has", "shows", "starts", "takes", "tells", "tries"]
 
-    /// What stands for something else, by the command it is an argument of.
+    /// The value to use for a placeholder, given the command that it is an argument of.
     private static func value(for placeholder: String, of command: String) -> String? {
         if placeholder == "HOST:PORT" { return "127.0.0.1:2776" }
         guard placeholder.contains("⟦") || placeholder.wholeMatch(of: #/[A-Z]{1,5}/#) != nil else {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// nil when the words are a command line that relayctl understands.
+    /// Why relayctl does not understand the words as a command line; nil if it does.
     private static func problem(_ words: [String]) async -> String? {
         let arguments = CommandLineHints.commandFirst(words)
         do {
@@ -40,12 +40,12 @@ import Testing
         }
     }
 
-    /// What is wrong with a place where relayctl is mentioned, or nil.
+    /// What is wrong with a mention of relayctl; nil if nothing is.
     static func problem(of mention: Mention) async -> String? {
         let named = CommandLineHints.commandFirst(mention.words)
         guard let command = named.first(where: { !$0.hasPrefix("-") }) else { return nil }
         let known = RelayCtl.commands.map { $0.configuration.commandName ?? "" } + ["help"]
-        // What stands there is only known while the program runs.
+        // The command is only known while the program runs.
         if command.contains("⟦") { return nil }
         if !verbs.contains(command) || mention.isWhole,
             let problem = CommandLineHints.unknownCommand([command], known: known)
@@ -56,11 +56,11 @@ import Testing
         let words = mention.words.filter { !$0.hasPrefix("[") }.map { word in
             value(for: word, of: command) ?? (word == "on|off" ? "on" : word)
         }
-        // Its name alone is that of the command, not a line to type.
+        // A command's name alone refers to the command; it is not a line to type.
         if words == [command] { return nil }
         if ["filter", "request", "trace"].contains(command), words.count == 2 { return nil }
         if mention.isWhole { return await problem(words) }
-        // In a sentence nobody says where the command ends; its last option is part of it.
+        // In a sentence nothing marks the end of the command; its last option is part of it.
         let last = words.lastIndex { $0.hasPrefix("-") } ?? 0
         let ends = (last + 1)...min(last + 4, max(last + 1, words.count))
         var first: String?
@@ -76,19 +76,19 @@ import Testing
     struct Mention {
         var line: Int
         var words: [String]
-        /// In quotes of its own: all of it is the command.
+        /// Whether the mention has quotes of its own, so that all of it is the command.
         var isWhole: Bool
     }
 
-    /// The places in a text where something follows "relayctl".
+    /// The places in a text where words follow "relayctl".
     static func mentions(in text: String) -> [Mention] {
-        // A line of source that goes on in the next one.
+        // Joins a source line that continues on the next line.
         let text = text.contains("\\\n") ? text.replacing(#/\\\n\s*/#, with: "") : text
         var found: [Mention] = []
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated() where line.contains("relayctl ")
         {
-            // A sentence that is put together. Searches in whole files would be slow.
+            // Interpolations in a sentence. Searches in whole files would be slow.
             let line =
                 line
                 .replacing(#/\\\([^()]*(\([^()]*\)[^()]*)*\)|\$\{[^}]*\}/#, with: "⟦1⟧")
@@ -108,7 +108,7 @@ import Testing
                     case "(": ")"
                     default: nil
                     }
-                // What closes may be missing: then it was no quotation.
+                // The closing mark may be missing: then it was not a quotation.
                 let closing = end.flatMap { rest.firstIndex(of: $0) }
                 let words = words(of: rest[..<(closing ?? rest.endIndex)])
                 guard !words.isEmpty else { continue }
@@ -119,12 +119,12 @@ import Testing
         return found
     }
 
-    /// Words as a shell has them, up to what ends a command or a sentence.
+    /// The words as a shell splits them, up to the end of the command or the sentence.
     private static func words(of text: Substring) -> [String] {
         var words: [String] = []
         var rest = text.drop { $0 == " " }
         while let first = rest.first {
-            // What is explained beside it in a table.
+            // The explanation beside it in a table.
             if rest.startIndex > text.startIndex, text[..<rest.startIndex].hasSuffix("  "),
                 !words.isEmpty
             {
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    /// Where commands are quoted.
+    /// The files that quote commands.
     private static let places = [
         "Sources", "config", "systemd", "debian", "Scripts", "Documentation", "README.md",
         "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
@@ -191,7 +191,7 @@ import Testing
                 let path = root.appending(path: place).path
                 let names = FileManager.default.subpaths(atPath: path) ?? []
                 for file in names.isEmpty ? [path] : names.map({ "\(path)/\($0)" }) {
-                    // Most say nothing of it, and the search is slow.
+                    // Most files do not mention it, and the search is slow.
                     guard let text = try? String(contentsOfFile: file, encoding: .utf8),
                         text.contains("relayctl ")
                     else { continue }
@@ -204,16 +204,16 @@ import Testing
                     }
                 }
             }
-            // A search that has gone blind would be content with everything.
+            // A search that finds nothing would accept everything.
             #expect(count > 240)
         }
     }
 
     // MARK: relayd
 
-    /// What is wrong with words behind "relayd", or nil.
+    /// What is wrong with the words after "relayd"; nil if nothing is.
     private static func problem(ofRelayd words: [String]) -> String? {
-        // That of the command, which the arguments belong to.
+        // The version of the command that the arguments belong to.
         if words == ["--version"] { return nil }
         do {
             let arguments = try Arguments.parse(words)

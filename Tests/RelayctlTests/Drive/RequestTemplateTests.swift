@@ -1,4 +1,4 @@
-// What is filled in when a saved request is sent.
+// Filling in the blanks when a saved request is sent.
 
 import ArgumentParser
 import Testing
@@ -32,7 +32,7 @@ import Testing
         } catch let error as ValidationError {
             #expect(error.message.hasSuffix("not filled in: z=VALUE"), "\(error.message)")
         }
-        // A parameter that is replaced has no blank any more.
+        // A replaced parameter no longer has a blank.
         #expect(try filled(set, "x=2", "b=3") == ["a=21", "b=3"])
     }
 

@@ -1,4 +1,4 @@
-// The files of relayctl request: what is kept, what is refused, and several writers at once.
+// The files of relayctl request: what is saved, what is refused, and several writers at once.
 
 import ArgumentParser
 import ControlAPI

@@ -2,7 +2,7 @@ import Testing
 
 @testable import relayctl
 
-/// The beginnings of WAV files, as they come and as they should not.
+/// The beginnings of WAV files, both usual and malformed.
 @Suite("The beginning of a WAV file") struct WaveHeaderTests {
     private static func number(_ value: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
@@ -55,7 +55,7 @@ import Testing
             _ = try WaveHeader(Self.file(Self.chunk("data", [1])))
         }
         #expect(throws: WaveHeader.Problem.self) { _ = try WaveHeader(Self.file(Self.format())) }
-        // Sizes beyond the end, and none at all.
+        // Sizes beyond the end, and no size at all.
         let huge = Self.file(Self.chunk("LIST", [], size: 0xFFFF_FFFE))
         #expect(throws: WaveHeader.Problem.self) { _ = try WaveHeader(huge) }
         for count in 0..<44 {

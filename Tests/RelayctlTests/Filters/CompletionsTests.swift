@@ -9,7 +9,7 @@ import Testing
     @Test("the shell is offered keys, and what may stand behind them") func completions() async {
         #expect(await Completions.terms("", []).contains("rpc:"))
         #expect(await Completions.terms("rpc:", []).contains("rpc:PutFile"))
-        // The shell keeps the quote, and expects what may follow it.
+        // The shell keeps the quote and expects what may follow it.
         #expect(await Completions.terms("'ok !kind:", []).contains("ok !kind:request"))
         #expect(await Completions.terms("kind!=req", []).contains("kind!=request"))
         #expect(await Completions.terms("rpc~", []).contains("rpc~PutFile"))

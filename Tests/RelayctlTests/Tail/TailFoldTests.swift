@@ -8,7 +8,7 @@ import Testing
 @testable import relayctl
 
 @Suite struct TailFoldTests {
-    /// A reader with a terminal of 80 columns, on which messages come one at a time.
+    /// A reader with a terminal of 80 columns that receives messages one at a time.
     private struct Reader {
         var text = TailText(style: .plain, localTime: .utc, isFolding: true)
 
@@ -16,7 +16,7 @@ import Testing
             text.fit(columns: columns)
         }
 
-        /// What is written when these come together.
+        /// The text written when these entries arrive together.
         mutating func take(_ entries: [TrafficEntry]) throws -> String {
             for json in try TailSamples.json(entries) { text.add(json) }
             return text.takePage()

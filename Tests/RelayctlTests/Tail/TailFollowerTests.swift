@@ -9,11 +9,11 @@ import Testing
 @testable import relayctl
 
 @Suite struct TailFollowerTests {
-    /// Collects what a follower writes, and ends it after some lines.
+    /// Collects a follower's output, and ends it after a number of lines.
     private final class Reader: Sendable {
         private let text = Mutex<(out: [String], error: [String])>(([], []))
         private let enough: Int
-        /// One for what was written since the last look.
+        /// Yields once for everything written since the last look.
         private let changes = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    /// Begins to follow from the last two messages. There must be a server by now: a follower that
-    /// has never found one does not wait for it.
+    /// Begins to follow from the last two messages. There must already be a server: a follower that has never
+    /// found a server does not wait for one.
     private func follow(
         _ live: LiveServer, _ reader: Reader, as form: TailFollower.Form = .json,
         filters: MessageQuery = MessageQuery()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Follows a relayd that ends when so many lines are shown.
+    /// Follows a relayd that ends once this many lines are shown.
     private func followToTheEnd(
         of ring: MessageRing, _ live: LiveServer, _ reader: Reader, lines: Int = 2
     ) async throws -> Task<Void, any Error> {
@@ -186,7 +186,7 @@ import Testing
         let live = try LiveServer()
         let reader = Reader(endingAfter: 3)
         let following = try await followToTheEnd(of: feed.ring, live, reader)
-        // It listens, finds that it cannot start, and ends.
+        // A relayd that listens, finds that it cannot start, and ends.
         let starting = try ListeningSocket(in: live.directory)
         for _ in 0..<2 { try await blocking { try starting.hangUpOnNext() } }
         close(starting.descriptor)
@@ -220,7 +220,7 @@ import Testing
         let live = try LiveServer()
         let reader = Reader(endingAfter: 14)
         let following = try await followToTheEnd(of: before.ring, live, reader)
-        // More messages than the one before had: only the instance tells.
+        // More messages than before the restart: only the instance shows the difference.
         var after = TrafficFeed()
         after.tellStory()
         after.heartbeat()

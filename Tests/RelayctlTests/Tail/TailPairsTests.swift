@@ -7,7 +7,7 @@ import Testing
 @testable import relayctl
 
 @Suite struct TailPairsTests {
-    /// What a reader of 110 columns sees, and what is shown at the end.
+    /// The lines shown on 110 columns, and those shown at the end.
     private func lines(
         _ feed: TrafficFeed, width: Int = 110
     ) throws -> (shown: [String], rest: [String]) {

@@ -8,7 +8,7 @@ import SDLTraffic
 @testable import relayctl
 
 enum TailSamples {
-    /// What relayd's stream says of these entries.
+    /// relayd's stream for these entries.
     static func json(_ entries: [TrafficEntry], colours: Bool = false) throws -> [JSONObject] {
         var formatter = MessageFormatter(.summary, hasColours: colours)
         return try entries.map { entry in
@@ -22,7 +22,7 @@ enum TailSamples {
         try json(entries).compactMap { TailMessage($0, keepingColours: false) }
     }
 
-    /// What one person sees: lines without colours, in UTC.
+    /// The lines for a single reader: without colours, in UTC.
     static func lines(_ entries: [TrafficEntry], width: Int?) throws -> [String] {
         let row = row(width)
         return try messages(entries).map(row.line)
@@ -32,7 +32,7 @@ enum TailSamples {
         TailRow(layout: TailLayout(width: width), style: style, localTime: .utc)
     }
 
-    /// One message of these members.
+    /// A message with these members.
     static func message(_ members: String, colours: Bool = false) throws -> TailMessage {
         let json = try JSONObject(ByteBuffer(string: "{\"n\":17,\(members)}"))
         guard let message = TailMessage(json, keepingColours: colours) else { throw NoMessage() }

@@ -5,7 +5,7 @@ import Testing
 @testable import relayctl
 
 @Suite struct DevicesTextTests {
-    /// What SerialSurvey would tell.
+    /// A TTY as SerialSurvey reports it.
     private static func tty(
         _ node: String, link: String? = nil, driver: String? = nil, name: String? = nil,
         reason: String? = nil
@@ -100,7 +100,7 @@ import Testing
         let bad = try Self.found("/dev/ttyS0", ttys: Self.ttys())
         #expect(bad.list.problem == "/dev/ttyS0 belongs to root:dialout")
         #expect(Self.text(bad).contains("\n  → add the user to group dialout\n"))
-        // No device is behind it, but it may be a pty's.
+        // No device stands behind this path, but it may be a pty's.
         #expect(try Self.found("/dev/null", ttys: []).problem == nil)
         #expect(
             try Self.found("serial:/dev", ttys: []).problem?.message

@@ -1,5 +1,5 @@
-// No number in an answer of relayd may end relayctl, whoever answers on its socket: every counter of
-// every report with the largest and the smallest number there is, shown as text.
+// No number in an answer of relayd may crash relayctl, whatever program answers on its socket: every counter of
+// every report is set to the largest and the smallest possible number and shown as text.
 
 import ControlAPI
 import Foundation
@@ -16,15 +16,15 @@ struct ExtremeCountersTests {
 
     /// The same report with `numbers` in its counters.
     ///
-    /// One counter at a time: a number that does not fit the member's type is refused by the
-    /// decoder, and the member keeps what it has.
+    /// Replaces one counter at a time: the decoder refuses a number that does not fit the member's type, and
+    /// the member keeps its value.
     private static func extreme<Report: Codable>(
         _ report: Report, _ numbers: [Int]
     ) throws -> (report: Report, changed: Int) {
         var text = String(decoding: try APICoding.encodeLine(report), as: UTF8.self)
         var (latest, changed) = (report, 0)
         var start = text.startIndex
-        // Behind ":" or in an array; a number in a string has a quotation mark in front.
+        // After ":" or in an array; a number in a string follows a quotation mark.
         while let found = text[start...].firstMatch(of: /[:\[,]-?[0-9][0-9.eE+-]*/) {
             let number = text.index(after: found.range.lowerBound)..<found.range.upperBound
             let offset = text.utf8.distance(from: text.startIndex, to: number.lowerBound)
@@ -34,7 +34,7 @@ struct ExtremeCountersTests {
                 (text, latest) = (candidate, decoded)
                 changed += 1
             }
-            // The text may be another one now.
+            // The text may have been replaced.
             let behind = text.utf8.index(text.startIndex, offsetBy: offset)
             start = text[behind...].firstIndex { ",]}".contains($0) } ?? text.endIndex
         }

@@ -1,5 +1,5 @@
-// What status, doctor and stats print, as whole screens at three widths, in Tests/Fixtures/golden.
-// After a change: RELAYD_REWRITE_EXPECTED=1 swift test --filter GoldenTextTests, and read the difference.
+// The output of status, doctor and stats, as whole screens at three widths, in Tests/Fixtures/golden. After a
+// change: RELAYD_REWRITE_EXPECTED=1 swift test --filter GoldenTextTests, and read the difference.
 
 import ControlAPI
 import Foundation
@@ -16,7 +16,7 @@ import Testing
 
     static let widths = [60, 80, 200]
 
-    /// Compares with the file, or writes it.
+    /// Compares the text with the file, or writes the file.
     private func check(_ name: String, _ width: Int, _ text: String) throws {
         for line in text.split(separator: "\n") {
             #expect(String(line).columns <= width, "\(line)")
@@ -30,7 +30,7 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == text, "\(name) at \(width)")
     }
 
-    /// An idle bench, one at work, one without its head unit, one where much is wrong.
+    /// An idle bench, a busy one, one without its head unit, and one with many problems.
     private static let benches: [(name: String, status: StatusSnapshot)] = [
         ("idle", Samples.snapshot()), ("busy", Samples.busy), ("broken", Samples.broken),
         ("troubled", troubled),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import relayctl
 
-// What is said of a recording that was just begun or saved.
+// The text about a recording that was just started or saved.
 
 @Suite("RecordText")
 struct RecordTextTests {

@@ -96,7 +96,7 @@ import Testing
         #expect(rendered.contains("the app closed the connection; before: StartService refused"))
     }
 
-    /// The same at a moment so long after the start of the samples.
+    /// The text this many seconds after the start of the samples.
     private func text(_ snapshot: StatusSnapshot, after seconds: Int64) -> String {
         let now = Timestamp(
             millisecondsSince1970: Samples.start.millisecondsSince1970 + seconds * 1000)

@@ -1,4 +1,4 @@
-// What relayctl vi shows of a vehicle interface.
+// The output of relayctl vi for a vehicle interface.
 
 import ControlAPI
 import Testing
@@ -145,7 +145,7 @@ struct VehicleTablesTests {
         #expect(text.hasPrefix("\u{1B}[H"))
         #expect(text.contains("… 3 more"))
         #expect(text.count { $0 == "\n" } == 4)
-        // Each row stays one, or the screen would scroll.
+        // Each row stays on one line; otherwise the screen would scroll.
         for columns in [20, 40, 80] {
             let text = watch.inPlace(Self.report, size: (columns, 5), now: Self.now)
             let last = text.split(separator: "\n").dropLast().last?.dropLast("\u{1B}[K".count)

@@ -5,11 +5,11 @@ import Testing
 @testable import relayctl
 @testable import relayd
 
-// The log, the tool and the control API hide the same characters of what peers send.
+// The log, the tool and the control API hide the same characters in text from peers.
 
 @Suite("Visible characters")
 struct VisibleCharactersTests {
-    /// Every character of Unicode; of planes 4 to 13, where nothing is assigned, some.
+    /// Every character of Unicode; only some of planes 4 to 13, where nothing is assigned.
     private static let all = (0...0x10FFFF as ClosedRange<UInt32>)
         .filter { !(0x40000..<0xE0000).contains($0) || Effort.isFull || $0.isMultiple(of: 61) }
         .compactMap(Unicode.Scalar.init)
@@ -27,7 +27,7 @@ struct VisibleCharactersTests {
                     PrintableText.string(text), SafeText.clean(text), SafeText.line(text),
                     LogText.oneLine(text),
                 ].map { $0.unicodeScalars.contains(scalar) }
-                // A variation selector belongs to an emoji, and "a" is none.
+                // A variation selector belongs to an emoji, and "a" is not an emoji.
                 let isVariation = (0xFE0E...0xFE0F).contains(scalar.value)
                 if !shown.allSatisfy({ $0 == !(isInvisible || isVariation) }) {
                     disagreements.append("U+\(String(scalar.value, radix: 16)): \(shown)")

@@ -220,7 +220,7 @@ import Testing
             Array(lines) == [
                 "/app:ünï rcp:Show", "         ^^^", " there is no key 'rcp'; did you mean 'rpc'?",
             ])
-        // The cursor is behind the mistake.
+        // The cursor is after the mistake.
         _ = Self.press(.backspace, .backspace, on: &model)
         Self.type("pc", on: &model)
         #expect(Self.press(.enter, on: &model) == [.follow])

@@ -10,7 +10,7 @@ import SDLTraffic
 @testable import relayctl
 
 enum TopSamples {
-    /// Two minutes before what the recorded session ends with.
+    /// Two minutes before the end of the recorded session.
     static let start = Timestamp("2026-11-21T05:39:08.000Z") ?? Samples.start
     static let now = seconds(130)
 
@@ -82,7 +82,7 @@ enum TopSamples {
         text: "PutFile \"cover.png\": the checksum is not that of the data",
         remedy: "send the CRC-32 of the bytes in this frame, or none", entry: 17)
 
-    /// As it is after five seconds, with the messages of a recorded session.
+    /// The model after five seconds, with the messages of a recorded session.
     static func busy() throws -> TopModel {
         var model = TopModel()
         let apps = { (bytes: Int, queue: Int) in

@@ -1,5 +1,5 @@
-// What top shows, as whole screens. After a change: RELAYD_REWRITE_EXPECTED=1 swift test
-// --filter TopViewTests, and read the difference.
+// Whole screens of top. After a change: RELAYD_REWRITE_EXPECTED=1 swift test --filter TopViewTests, and read
+// the difference.
 
 import ControlAPI
 import Foundation

@@ -9,7 +9,7 @@ import Testing
 @testable import relayctl
 
 @Suite("Traces that somebody has made to do harm") struct HostileTraceFileTests {
-    /// Every command that reads, over one file.
+    /// Runs every command that reads a trace on one file.
     private static func read(_ path: String, _ directory: TemporaryDirectory, _ number: Int) async {
         let commands = [
             ["info", path], ["info", path, "--json"], ["show", path, "-v", "--all"],
@@ -78,7 +78,7 @@ import Testing
         var bytes = ByteBuffer()
         encoder.begin(started: "", at: near, into: &bytes)
         for item in items {
-            // The encoder counts what was missed, and is never told as much.
+            // The encoder counts missed frames itself, and never receives numbers this large.
             if case .missed(let frames, let count) = item {
                 encoder.append(.gap(frames: frames, bytes: count), at: far, to: &bytes)
             } else {

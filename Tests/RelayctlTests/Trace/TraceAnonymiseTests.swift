@@ -123,7 +123,7 @@ import Testing
         }
         #expect(ControlPayload(masked.frame).document?.string("authToken") == "xxxxxxxxxxx")
         #expect(anonymiser.changedFrames == 1)
-        // Twice in one document, and behind a length that is none, it is found as well.
+        // It is also found twice in one document, and after an invalid length.
         var again = document
         for _ in 0..<2 { again.writeImmutableBuffer(document) }
         again.setInteger(UInt32.max, at: 11, endianness: .little)
@@ -145,7 +145,7 @@ import Testing
         }
         let left = String(buffer: both.frame.payload).components(separatedBy: text).count - 1
         #expect(left == 1, "behind the length that is a lie")
-        // A length that is a lie reaches nowhere.
+        // A false length does not make it read too far.
         var lie = frame.wire
         lie.setInteger(UInt32.max, at: 12 + 4 + 11, endianness: .little)
         let lying = TraceEntry(

@@ -11,7 +11,7 @@ import Traces
 
 @testable import relayctl
 
-/// A conversation of two apps on one link, by the second.
+/// A conversation of two apps on one link, second by second.
 struct TwoApps {
     static let radio = AppID(rawValue: 1)
     static let map = AppID(rawValue: 2)
@@ -93,7 +93,7 @@ struct TwoApps {
 
     mutating func add(_ item: TapItem) { items.append(item) }
 
-    /// Both register, show something, and the map's second Show fails.
+    /// Both register and show something; the map's second Show fails.
     static func usual() -> TwoApps {
         var talk = TwoApps()
         talk.connect(radio, "Radio", session: 1, at: 1)
@@ -110,7 +110,7 @@ struct TwoApps {
 }
 
 @Suite("relayctl trace cut") struct TraceCutTests {
-    /// The messages of what is left: time since the start, app, kind, function.
+    /// The remaining messages: time since the start, app, kind, function.
     private func cut(
         _ items: [TapItem], _ arguments: String...
     ) async throws -> [String] {

@@ -22,7 +22,7 @@ import Traces
         return result
     }
 
-    /// A radio that shows something so often.
+    /// A radio that sends one Show for each of these result codes.
     private static func radio(
         _ shows: [String], session: UInt8 = 1, app: AppID = TwoApps.radio, pace: Double = 1,
         vehicleData: Int = 0

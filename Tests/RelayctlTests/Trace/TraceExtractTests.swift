@@ -11,7 +11,7 @@ import Traces
 @testable import relayctl
 
 @Suite("relayctl trace extract") struct TraceExtractTests {
-    /// SPS, PPS and a key picture; another picture.
+    /// SPS, PPS and a key picture; then another picture.
     static let video: [[UInt8]] = [
         [
             0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x0D, 0x9A, 0, 0, 0, 1, 0x68, 0xCE, 0x06, 0, 0, 0, 1,
@@ -20,7 +20,7 @@ import Traces
         ], [0, 0, 0, 1, 0x41, 0x9A, 0x02],
     ]
 
-    /// Pictures, sound and files of one app; the radio sends a file only.
+    /// Pictures, sound and files of one app; the radio sends only a file.
     static func items() -> [TapItem] {
         var talk = TwoApps()
         talk.connect(TwoApps.map, "Map", session: 2, at: 1)
@@ -62,7 +62,7 @@ import Traces
         var code: Int32 = -1
         var out = ""
         var error = ""
-        /// In the folder, by name.
+        /// The files in the folder, by name.
         var files: [String: [UInt8]] = [:]
         var modes: Set<Int> = []
     }
@@ -88,14 +88,14 @@ import Traces
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             for name in names {
                 let path = "\(folder)/\(name)"
-                // A link that leads nowhere has nothing to read.
+                // A dangling link has no content.
                 let data = try? Data(contentsOf: URL(fileURLWithPath: path))
                 result.files[name] = Array(data ?? Data())
                 let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
                 result.modes.insert(mode as? Int ?? 0)
             }
             try? FileManager.default.removeItem(atPath: folder)
-            // Nothing may have got beside the folder.
+            // No file may have been created beside the folder.
             let beside = try FileManager.default.contentsOfDirectory(atPath: directory.path)
             #expect(beside == ["a.pcapng"])
         }
@@ -201,7 +201,7 @@ import Traces
 }
 
 extension TapItem {
-    /// As a sink sees it that gets no payload of audio and video.
+    /// The item as received by a sink that gets no payload of audio and video.
     fileprivate var withoutStreams: TapItem {
         guard case .frames(let frames) = self else { return self }
         return .frames(

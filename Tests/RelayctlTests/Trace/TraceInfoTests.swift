@@ -141,7 +141,7 @@ import Traces
             let short = try #require(good.getSlice(at: 0, length: count))
             try await check(short, "too short to be a trace: \(count) bytes without a whole packet")
         }
-        // The second block says four GiB.
+        // The second block claims to be 4 GiB long.
         var huge = good
         let second = Int(good.getInteger(at: 4, endianness: .little, as: UInt32.self) ?? 0)
         huge.setInteger(UInt32.max & ~3, at: second + 4, endianness: .little)

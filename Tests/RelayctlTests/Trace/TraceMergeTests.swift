@@ -24,7 +24,7 @@ import Traces
         return result
     }
 
-    /// Items, recorded in files that end after these counts.
+    /// The items recorded in two files, the first and the second half, which overlap by this many items.
     private func files(_ items: [TapItem], overlap: Int) -> [String: ByteBuffer] {
         let half = items.count / 2
         var whole = TraceEncoder(TraceSamples.header())

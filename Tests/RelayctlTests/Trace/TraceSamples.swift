@@ -1,4 +1,4 @@
-// Traces for tests, made of recorded sessions by the encoder that relayd records with.
+// Traces for tests, made from recorded sessions by the encoder with which relayd records.
 
 import Foundation
 import NIOCore
@@ -22,7 +22,7 @@ enum TraceSamples {
 
     /// A trace of these items.
     ///
-    /// - Parameter isClosed: Whether it ends as it should.
+    /// - Parameter isClosed: Whether the trace ends properly.
     static func bytes(
         _ items: [TapItem], header: TraceHeader = header(), isClosed: Bool = true,
         notes: [(TraceRecord, WallTime)] = []
@@ -76,7 +76,7 @@ enum TraceSamples {
 }
 
 extension TapItem {
-    /// When it happened; nil of what has no time of its own.
+    /// When it happened; nil for an item without a time of its own.
     var time: WallTime? {
         switch self {
         case .frames(let frames): frames.last?.time

@@ -23,7 +23,7 @@ import Traces
         return result
     }
 
-    /// What the API would have told of a session live.
+    /// The messages that the API would have reported live for a session.
     private static func live(_ capture: String, _ isWanted: (TrafficEntry) -> Bool) throws
         -> [String]
     {
@@ -35,8 +35,8 @@ import Traces
         }
     }
 
-    /// Without streams and what is late, which are told when their time is up: in the capture nobody looked
-    /// at the clock. Numbers count them as well.
+    /// Without stream and lateness messages, which are reported when their time is up: during the capture the
+    /// clock was not checked. They count in the numbers as well.
     private static func timeless(_ lines: [String]) -> [String] {
         lines.filter {
             !$0.contains("\"kind\":\"stream\"") && !$0.contains("\"event\":\"unanswered")

@@ -15,7 +15,7 @@ import Traces
     @Test("streams have rates while they run, and gaps") func streams() async throws {
         var talk = TwoApps()
         talk.connect(TwoApps.map, "Map", session: 2, at: 1)
-        // 25 pictures a second for two seconds, a pause of five, one second more.
+        // 25 pictures a second for two seconds, a pause of five seconds, then one second more.
         func picture(_ seconds: Double) {
             talk.send(
                 Frame(

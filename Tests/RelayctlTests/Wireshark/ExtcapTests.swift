@@ -111,7 +111,7 @@ import Testing
             let server = try await StubServer(StubServer.relayd(trace))
             let pipe = directory.file("pipe")
             #expect(mkfifo(pipe, 0o600) == 0)
-            // Both ends, so that nobody waits; the pipe holds 64 KiB.
+            // Opened for both reading and writing, so that neither side waits; the pipe holds 64 KiB.
             let descriptor = open(pipe, O_RDWR | O_CLOEXEC | O_NONBLOCK)
             defer { close(descriptor) }
             try await extcap(at: server.path).capture(from: "relayd", into: pipe)

@@ -5,7 +5,7 @@ import Testing
 @testable import relayctl
 
 @Suite("Files for Wireshark") struct WiresharkFileTests {
-    /// What tshark 4.0 prints, and 4.2.
+    /// The output of tshark 4.0, and below of 4.2.
     private static let listing40 = """
         Temp:                	/tmp
         Personal configuration:	/home/ann/.config/wireshark

@@ -3,7 +3,7 @@ import Testing
 
 @testable import relayd
 
-// Files that cannot be read, or are no text.
+// Files that cannot be read or are not text.
 
 @Suite("Configuration files")
 struct ConfigFileTests {

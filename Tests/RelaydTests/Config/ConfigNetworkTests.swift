@@ -3,7 +3,7 @@ import Testing
 
 @testable import relayd
 
-// What a user is told about apps.allow.
+// Messages to the user about apps.allow.
 
 @Suite("apps.allow in the configuration")
 struct ConfigNetworkTests {

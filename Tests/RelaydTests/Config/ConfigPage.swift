@@ -4,15 +4,15 @@ import RelayTesting
 
 @testable import relayd
 
-// The page about every option of the configuration, made of what the reader accepts, of the shipped
-// file's comments, and of what environment and flags turn out to change. `ConfigPageTests` compare it
-// with the committed one, and write it when they are told to.
+// The page about every configuration option, generated from what the reader accepts, from the shipped file's
+// comments, and from what environment and flags are observed to change. `ConfigPageTests` compare it with the
+// committed page, and write it when told to.
 
 /// `Documentation/configuration.md`.
 enum ConfigPage {
     static let file = Checkout.root.appending(path: "Documentation/configuration.md")
 
-    /// The page as it is to be committed.
+    /// The page to be committed.
     static func text() throws -> String {
         let reasons = ConfigJSONSchema.descriptions(
             try String(contentsOf: ConfigJSONSchema.shipped, encoding: .utf8))
@@ -78,7 +78,7 @@ enum ConfigPage {
 
     // MARK: Environment and flags
 
-    /// By option: the variables and flags that set it, as they turn out to.
+    /// By option: the variables and flags observed to set it.
     static func setters() throws -> [String: [String]] {
         var found: [String: [String]] = [:]
         for variable in EnvironmentVariable.allCases where variable != .config {
@@ -92,7 +92,7 @@ enum ConfigPage {
         return found
     }
 
-    /// The flags relayd has, but for those every program has.
+    /// relayd's flags, except those that every program has.
     static var flags: [String] {
         let usage = Arguments.helpMessage(includeHidden: false, columns: 200)
         var found: [String] = []
@@ -136,7 +136,7 @@ enum ConfigPage {
         ReloadPlan.reloadable.contains(option.path)
     }
 
-    /// The default as the file would have it.
+    /// The default, written as in the file.
     private static func builtIn(_ option: ConfigOption) -> String {
         let defaults = Config()
         if case .list(let list) = option.value(defaults) {
@@ -151,7 +151,7 @@ enum ConfigPage {
         return isQuoted ? "`\"\(text)\"`" : "`\(text)`"
     }
 
-    /// What the reader says it expects, when it finds nothing there.
+    /// The reader's description of what it expects, when it finds nothing there.
     static func accepted(_ option: ConfigOption) -> String {
         var problems: [ConfigProblem] = []
         var config = Config()
@@ -162,7 +162,7 @@ enum ConfigPage {
 
     // MARK: Markdown
 
-    /// As forges make it of a heading.
+    /// A heading's anchor, as forges derive it.
     static func anchor(_ heading: String) -> String { heading.replacing(".", with: "") }
 
     private static func code(_ words: [String]) -> String {
@@ -171,7 +171,7 @@ enum ConfigPage {
 
     private static func inTable(_ text: String) -> String { text.replacing("|", with: "\\|") }
 
-    /// A comment's paragraph, with its indented words and meanings as a list.
+    /// A comment's paragraphs, with its indented words and meanings as a list.
     private static func paragraphs(_ comment: String) -> String {
         var lines: [String] = []
         var isList = false
@@ -191,7 +191,7 @@ enum ConfigPage {
         return lines.map(wrapped).joined(separator: "\n")
     }
 
-    /// In lines that are not longer than those of the other pages.
+    /// Wraps a paragraph to the line length of the other pages.
     private static func wrapped(_ paragraph: String) -> String {
         let indent = paragraph.hasPrefix("- ") ? "  " : ""
         var lines: [String] = []

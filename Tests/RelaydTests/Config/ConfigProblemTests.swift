@@ -2,11 +2,11 @@ import Testing
 
 @testable import relayd
 
-// What a user is told about a bad configuration, word by word.
+// Messages to the user about a bad configuration, word by word.
 
 @Suite("Bad configurations")
 struct ConfigProblemTests {
-    /// A bad file and everything that is to be said about it.
+    /// A bad file and every message expected about it.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let text: String
@@ -125,7 +125,7 @@ struct ConfigProblemTests {
                 + "tag; text that begins with ! needs quotes"),
     ]
 
-    /// An alias stands for as much as its anchor, and that may be full of aliases.
+    /// An alias stands for everything under its anchor, which may be full of aliases.
     private static let bomb =
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
         + zip("bcdefghi", "abcdefgh").map { name, other in

@@ -81,7 +81,7 @@ struct ConfigQuantityTests {
             var problems: [ConfigProblem] = []
             let value = ConfigValue(.scalar(text, quoted: false), at: .flag("--x"))
             option.apply(value, &config, &problems)
-            // Some take any text; none may take it as a number.
+            // Some options take any text; none may take it as a number.
             #expect(!problems.isEmpty || option.text(config) == text, "\(option.path)")
         }
     }

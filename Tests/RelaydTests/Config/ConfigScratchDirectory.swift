@@ -10,7 +10,7 @@ enum ScratchDirectory {
         return try body(directory)
     }
 
-    /// The same for bodies that wait.
+    /// The same for asynchronous bodies.
     static func useAsync<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         let directory = try make()
         defer { remove(directory) }
@@ -18,7 +18,7 @@ enum ScratchDirectory {
     }
 
     private static func make() throws -> String {
-        // Short: the path of a socket inside has to fit 107 bytes.
+        // Short, because the path of a socket inside has to fit in 107 bytes.
         let path = "/tmp/relayd-\(UInt32.random(in: .min ... .max))"
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import relayd
 
-// The configuration as a whole: defaults, the shipped file, and every option's way into `Config`.
+// The configuration as a whole: defaults, the shipped file, and how every option gets into `Config`.
 
 @Suite("Config")
 struct ConfigTests {

@@ -45,7 +45,7 @@ import Testing
             for option in expected {
                 #expect(report.options.first { $0.path == option.path } == option)
             }
-            // What is written is read again as the same.
+            // A written report reads back as the same report.
             let bytes = try APICoding.encode(report)
             #expect(try APICoding.decode(ConfigReport.self, from: bytes) == report)
         }

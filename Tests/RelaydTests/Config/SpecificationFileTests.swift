@@ -9,7 +9,7 @@ import Testing
 
 @testable import relayd
 
-// A user's RPC specification is loaded, or refused with the reason while relayd goes on.
+// Loading a user's RPC specification, or refusing it with the reason while relayd continues.
 
 @Suite struct SpecificationFileTests {
     private let sample = Checkout.fixtures.appending(path: "sample-spec.xml").path
@@ -93,7 +93,7 @@ import Testing
     }
 }
 
-/// Keeps what is logged.
+/// Keeps the logged lines.
 private final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
     var all: [String] { lines.withLock { $0 } }

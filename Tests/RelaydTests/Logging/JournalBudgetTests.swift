@@ -3,13 +3,13 @@ import Testing
 
 @testable import relayd
 
-// The rate of the journal: below journald's own limit whatever apps do, and gaps are told.
+// The journal's rate: below journald's own limit whatever apps do, and gaps are reported.
 
 @Suite("JournalBudget")
 struct JournalBudgetTests {
     private static let start = ContinuousClock.now
 
-    /// Verdicts of so many entries at one moment.
+    /// The verdicts on this many entries at one moment.
     private static func take(
         _ count: Int, _ priority: SyslogPriority = .info, after: Duration = .zero,
         from budget: inout JournalBudget
@@ -27,7 +27,7 @@ struct JournalBudgetTests {
         let warnings = Self.take(JournalBudget.reserve, .warning, from: &budget)
         #expect(warnings.allSatisfy { $0 == .write })
         #expect(Self.take(1, .error, from: &budget) == [.leaveOut])
-        // The next window begins with the count of what is missing.
+        // The next window begins with the count of missing entries.
         #expect(
             Self.take(2, after: JournalBudget.window, from: &budget)
                 == [.writeAfter(leftOut: 4), .write])
@@ -43,7 +43,7 @@ struct JournalBudgetTests {
             for index in 0..<500 {
                 switch budget.take(index % 3 == 0 ? .warning : .info, at: Self.start + moment) {
                 case .write: written.append(moment)
-                // With its notice.
+                // Together with its notice.
                 case .writeAfter: written += [moment, moment]
                 case .startLeavingOut: written.append(moment)
                 case .leaveOut: break
@@ -81,7 +81,7 @@ struct JournalBudgetTests {
     }
 }
 
-/// A clock that stands still until told otherwise.
+/// A clock that stands still until it is set.
 private final class Moment: Sendable {
     private let instant: Mutex<ContinuousClock.Instant>
 

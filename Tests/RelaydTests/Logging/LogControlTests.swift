@@ -34,7 +34,7 @@ import Testing
         #expect(await logged().count == 2)
         _ = try await log.change(LogSettings(filter: "rpc:sho*"))
         #expect(await logged().count == 1)
-        // Nobody knows yet whether they fail.
+        // Whether they fail is not known yet.
         _ = try await log.change(LogSettings(filter: "!ok"))
         #expect(await logged().isEmpty)
         feed.response(.show, 1, #"{"success":false,"resultCode":"REJECTED"}"#)

@@ -9,20 +9,20 @@ import Testing
 
 @testable import relayd
 
-// The line writer against readers that are quick, slow, gone, or full.
+// The line writer with readers that are fast, slow, gone, or full.
 
 @Suite("LineWriter")
 struct LoggingLineWriterTests {
-    /// Both ends of a pipe.
+    /// Creates a pipe and returns both ends.
     private static func makePipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         return (ends[0], ends[1])
     }
 
-    /// Everything until the writing end closes, as lines. Reads on a thread of its own that starts
-    /// at once: tests share few threads, and on a busy machine a reader that waits for one of them
-    /// comes later than the writer's patience lasts.
+    /// Returns all lines until the writing end closes. Reads on a thread of its own that starts at once: tests
+    /// share few threads, and on a busy machine a reader that waits for one of them starts after the writer's
+    /// patience has run out.
     private static func readLines(_ descriptor: Int32) -> EventLoopFuture<[String]> {
         let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: [String].self)
         Thread.detachNewThread { promise.succeed(blockingReadLines(descriptor)) }
@@ -75,8 +75,8 @@ struct LoggingLineWriterTests {
         let pipe = try Self.makePipe()
         defer { close(pipe.read) }
         let writer = LineWriter(.descriptor(pipe.write), queueLimit: 100_000)
-        // More than a pipe takes, which is 64 KiB: whenever the writer's thread comes to it, there
-        // it stays until somebody reads, and no room comes back that a later line could have.
+        // More than a pipe holds, which is 64 KiB: once the writer's thread starts this line, it stays blocked
+        // until the pipe is read, and no room is freed for a later line.
         let first = String(repeating: "f", count: 70_999)
         writer.write(first)
         let line = String(repeating: "x", count: 999)
@@ -130,7 +130,7 @@ struct LoggingLineWriterTests {
         defer { close(pipe.read) }
         #expect(fcntl(pipe.write, F_SETFL, O_NONBLOCK) == 0)
         let writer = LineWriter(.descriptor(pipe.write))
-        // More than the pipe takes: the writer meets EAGAIN and partial writes.
+        // More than the pipe holds: the writer meets EAGAIN and partial writes.
         let lines = (0..<300).map { "\($0) " + String(repeating: "y", count: 1_000) }
         for line in lines { writer.write(line) }
         let reader = Self.readLines(pipe.read)
@@ -164,11 +164,11 @@ struct LoggingLineWriterTests {
         close(pipe.write)
     }
 
-    /// Begins to flush, with the looks in the hands of the test; says what was written when it ends.
+    /// Starts a flush whose looks the test triggers; returns the number of lines written when it ends.
     private static func flush(
         _ writer: LineWriter, on loop: NIOAsyncTestingEventLoop
     ) -> Task<Int, Never> {
-        // The first look is scheduled when this returns.
+        // The first look has been scheduled when this returns.
         Task.immediate {
             await writer.flush(within: .seconds(1), on: loop)
             return writer.counters.written
@@ -194,7 +194,7 @@ struct LoggingLineWriterTests {
         for _ in 1..<EndPatience.looks {
             await waitUntilFull()
             #expect(read(pipe.read, &chunk, chunk.count) == chunk.count)
-            // When the look comes, all the room is taken again.
+            // At the time of the look, the pipe is full again.
             await waitUntilFull()
             await loop.advanceTime(by: .seconds(1))
         }
@@ -224,7 +224,7 @@ struct LoggingLineWriterTests {
         let flushed = Self.flush(journal, on: loop)
         for entry in 2...4 {
             permits.signal()
-            // The one before has been taken when this one is sent.
+            // The previous entry has been taken when this one is sent.
             #expect(await entries.next() == "\(entry)")
             await loop.advanceTime(by: .seconds(1))
         }
@@ -255,7 +255,7 @@ struct LoggingLineWriterTests {
         "lines are waited for that are late because of this machine, not of their reader",
         .timeLimit(.minutes(15)))
     func lateLines() async throws {
-        // The writer's thread gets no processor time before the first look is over.
+        // The writer's thread gets no processor time until the first look is over.
         let looked = DispatchSemaphore(value: 0)
         let journal = LineWriter(
             .journal(
@@ -279,7 +279,7 @@ struct LoggingLineWriterTests {
     func journalHasRoom() async throws {
         try await TemporaryDirectory.run { directory in
             let path = directory.path + "/socket"
-            // Nobody there: a send fails at once.
+            // The socket has no receiver: a send fails at once.
             #expect(Journal.wouldTake(at: path))
             let address = try SocketAddress(unixDomainSocketPath: path)
             let kind = Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue)
@@ -288,7 +288,7 @@ struct LoggingLineWriterTests {
             defer { close(journald) }
             try #require(address.withSockAddr { bind(journald, $0, socklen_t($1)) } == 0)
             #expect(Journal.wouldTake(at: path))
-            /// From a sender of its own, so that it is the queue that gets full and no sender's buffer.
+            /// Sends from a new sender, so that the receiver's queue fills up and not a sender's buffer.
             func send() -> Int32 {
                 let sender = socket(AF_UNIX, kind, 0)
                 defer { close(sender) }
@@ -341,7 +341,7 @@ struct LoggingLineWriterTests {
     }
 }
 
-/// What a closure was called with, from whichever thread.
+/// The values that a closure was called with, from any thread.
 final class Collected<Value: Sendable>: Sendable {
     private let stored = Mutex<[Value]>([])
 

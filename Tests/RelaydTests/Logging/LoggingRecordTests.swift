@@ -7,7 +7,7 @@ import Testing
 
 @testable import relayd
 
-// How one of relayd's own messages looks on a terminal, as JSON and in the journal.
+// How one of relayd's own messages appears on a terminal, as JSON and in the journal.
 
 @Suite("Log records")
 struct LoggingRecordTests {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import relayd
 
-// Which destination and spelling the configuration and the surroundings lead to.
+// The destination and format that follow from the configuration and the environment.
 
 @Suite("Logging setup")
 struct LoggingSetupTests {

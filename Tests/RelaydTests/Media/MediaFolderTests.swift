@@ -57,7 +57,7 @@ import Testing
             #expect(folder.bytes == 924)
             let file = try folder.create("a.bin", at: Self.time)
             try folder.write(ByteBuffer(repeating: 1, count: 100), at: 0, to: file)
-            // Over what is there already: nothing grows.
+            // Overwrites existing bytes: nothing grows.
             try folder.write(ByteBuffer(repeating: 2, count: 100), at: 0, to: file)
             let refusal = Self.failure {
                 try folder.write(ByteBuffer(repeating: 1, count: 1), at: 100, to: file)
@@ -87,7 +87,7 @@ import Testing
 
     @Test("a full disk is said with what to do")
     func fullDisk() throws {
-        // The device that is always full stands for a disk that is.
+        // The device that is always full stands in for a full disk.
         let failure = MediaFailure("/media/a.bin cannot be written", ENOSPC)
         #expect(
             "\(failure)"

@@ -11,7 +11,7 @@ import Testing
 
     private static func bytes(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
 
-    /// A picture, given as what players get of it: "1:key 2:key".
+    /// Adds a picture and returns the pieces that players receive: "1:key 2:key".
     private mutating func show(_ text: String, entry: String? = nil, of stream: MediaID = first)
         -> String
     {
@@ -34,7 +34,7 @@ import Testing
         #expect(try join() == "")
         #expect(show("p1") == "")
         #expect(show("key", entry: "sets+key") == "1:sets+key")
-        // Whoever has it already gets the very bytes of the stream.
+        // A player that already has the picture receives the stream's exact bytes.
         #expect(show("p2") == "1:p2")
         #expect(show("key", entry: "sets+key") == "1:key")
     }
@@ -60,7 +60,7 @@ import Testing
         feed.took(large.readableBytes, 2)
         #expect(feed.picture(Self.first, large).map(\.player) == [1, 2])
         feed.took(large.readableBytes, 2)
-        // The first has read nothing.
+        // The first player has read nothing.
         #expect(show("p") == "2:p")
         #expect(feed.drops == 1)
         feed.took(2 * large.readableBytes, 1)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import relayd
 
-// Flags, environment and file together: who overrides whom, and what is said about bad values.
+// Flags, environment and file together: which overrides which, and the messages about bad values.
 
 @Suite("Arguments")
 struct ArgumentsTests {

@@ -2,11 +2,11 @@ import Testing
 
 @testable import relayd
 
-// Who is waited for when relayd ends.
+// Which readers relayd waits for when it ends.
 
 @Suite("EndPatience")
 struct EndPatienceTests {
-    /// What is decided at each look, by whether the reader was taking then.
+    /// The decision at each look, given whether the reader was taking data then.
     private func verdicts(_ isTaking: Bool..., looks: Int = EndPatience.looks) -> [Bool] {
         var patience = EndPatience(looks: looks)
         return isTaking.map { patience.spendLook(isTaking: $0) }

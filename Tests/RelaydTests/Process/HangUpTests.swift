@@ -3,7 +3,7 @@ import Testing
 
 @testable import relayd
 
-// What SIGHUP means to a relayd on a terminal, and to one without.
+// The meaning of SIGHUP for a relayd on a terminal and for one without.
 
 @Suite("HangUp")
 struct HangUpTests {

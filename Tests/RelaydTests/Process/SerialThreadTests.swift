@@ -6,7 +6,7 @@ import Testing
 
 @testable import relayd
 
-// The thread that does what may block.
+// The thread for work that may block.
 
 @Suite("SerialThread")
 struct SerialThreadTests {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import relayd
 
-// What the signals mean that end relayd, one after the other.
+// The meaning of the signals that end relayd, one after another.
 
 @Suite("StopSignals")
 struct StopSignalsTests {

@@ -1,4 +1,4 @@
-// What a recording makes of a disk that hangs, is full, or loses the file.
+// How a recording copes with a disk that hangs, is full, or loses the file.
 
 import ControlAPI
 import Glibc
@@ -89,7 +89,7 @@ struct DiskTests {
         _ = recording.queue.push(TapView(batch, .everything), evenIfFull: true)
     }
 
-    /// Writing blocks, so it has a thread of its own as in relayd.
+    /// Writing blocks, so it runs on a thread of its own as in relayd.
     private static func write(
         _ recording: Recording, into file: RecordingFolder.NewFile
     ) -> Task<RecordingFailure?, Never> {
@@ -110,7 +110,7 @@ struct DiskTests {
             let recording = Self.recording(in: directory, diskLimit: .milliseconds(20)) {
                 $0.queueBytes = 1 << 20
             }
-            // A pipe that nobody reads hangs as a disk does.
+            // A pipe that is not read hangs as a disk does.
             var ends: [Int32] = [-1, -1]
             try #require(pipe(&ends) == 0)
             let (reading, writing) = (ends[0], ends[1])
@@ -177,7 +177,7 @@ struct DiskTests {
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
             let written = Self.write(recording, into: .init(path: path, descriptor: descriptor))
             #expect(unlink(path) == 0 && rmdir(folder) == 0)
-            // As traffic does, until it is noticed; the queue is never ended.
+            // Adds frames as traffic does, until the loss is noticed; the queue is never ended.
             let traffic = Task {
                 for number in 1...UInt32.max {
                     Self.push(number, bytes: 100, to: recording)

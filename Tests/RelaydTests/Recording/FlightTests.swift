@@ -1,4 +1,4 @@
-// The flight recorder by itself: what it keeps, and when it writes a file.
+// The flight recorder by itself: the frames it keeps, and when it writes a file.
 
 import ControlAPI
 import NIOCore
@@ -49,7 +49,7 @@ struct FlightRingTests {
         #expect(kept == Array((number - UInt32(kept.count))..<number))
         #expect(ring.frames == kept.count)
         #expect(ring.began == kept.first.map { WallTime(nanoseconds: Int64($0)) })
-        // What it is for: most of the room is for frames.
+        // Most of the room holds frames, which is its purpose.
         if bytes >= 400 { #expect(ring.occupiedBytes > maximum / 2) }
     }
 

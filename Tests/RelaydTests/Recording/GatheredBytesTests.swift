@@ -1,4 +1,4 @@
-// Pieces of memory that are written at once.
+// Separate pieces of memory that are written at once.
 
 import Glibc
 import Testing
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Bytes that are gathered from pieces")
 struct GatheredBytesTests {
-    /// Writes as a file does that takes at most so many bytes at a time.
+    /// Writes like a file that accepts at most this many bytes at a time.
     private static func write(
         _ pieces: [UnsafeRawBufferPointer], limit: Int, taking most: Int
     ) -> (bytes: [UInt8], largest: Int, pieces: Int) {

@@ -1,4 +1,4 @@
-// Recordings that begin and end while the disk hangs, while the configuration changes, and while relayd stops.
+// Recordings that start and stop while the disk hangs, while the configuration changes, and while relayd stops.
 
 import ControlAPI
 import Dispatch
@@ -14,7 +14,7 @@ import Traces
 
 @Suite("The recorder")
 struct RecorderTests {
-    /// The flight recorder is on.
+    /// A policy with the flight recorder on.
     private static let keepsLatest = {
         var policy = RecordingPolicy()
         policy.lastBytes = 4 << 20
@@ -26,7 +26,7 @@ struct RecorderTests {
     func start() async throws {
         try await RecorderBench.run { bench in
             let disk = bench.diskHangs()
-            // Has come to its first wait when this returns.
+            // The task has reached its first wait when this returns.
             let started = Task.immediate { try await bench.recorder.start("slow") }
             #expect(bench.files.isEmpty && bench.recorder.report.recording == nil)
             disk.signal()
@@ -139,7 +139,7 @@ struct RecorderTests {
             await bench.apply(isAlways: true)
             _ = try await bench.recorder.stop()
             try await bench.until { bench.records(besides: first) }
-            // This one somebody has ended.
+            // This recording was stopped on request.
             _ = try await bench.recorder.stop()
             _ = try await bench.recorder.start("own")
         }
@@ -162,7 +162,7 @@ struct RecorderTests {
             await bench.apply(isAlways: true)
             _ = try await bench.recorder.stop()
             let first = try #require(try await bench.recorder.start(nil).recording?.file)
-            // The pause after a failure is over.
+            // Ends the pause after a failure.
             bench.recorder.tryAgain()
             _ = try await bench.recorder.stop()
             try await bench.until { bench.records(besides: first) }
@@ -207,7 +207,7 @@ struct RecorderTests {
             try await bench.until {
                 bench.log.records.contains { $0.message.hasPrefix("recorded ") }
             }
-            // What would follow it has been asked for when this has run.
+            // A recording to follow would have been requested by the time this has run.
             try await bench.recorder.loop().loop.submit {}.get()
             await bench.recorder.finish()
             #expect(bench.files.count == 1)
@@ -245,7 +245,7 @@ struct RecorderTests {
     }
 }
 
-/// A recorder of a relay without a link, whose disk hangs when it is told to.
+/// A recorder of a relay without a link, whose disk hangs on request.
 private struct RecorderBench: Sendable {
     let recorder: Recorder
     let relay: Relay
@@ -254,7 +254,7 @@ private struct RecorderBench: Sendable {
 
     /// Runs `body` with a folder of its own.
     ///
-    /// Both patiences are for ever unless a test needs another.
+    /// Both patiences are practically unlimited unless a test needs another value.
     static func run(
         _ wanted: RecordingPolicy = RecordingPolicy(),
         beginPatience: Duration = Duration(FramePeer.patience),
@@ -285,7 +285,7 @@ private struct RecorderBench: Sendable {
             beginPatience: beginPatience, savePatience: savePatience, accessory: { "test:" })
     }
 
-    /// All that the recorder does with the disk from now on waits for the signal.
+    /// Makes all further disk work of the recorder wait until the returned semaphore is signalled.
     func diskHangs() -> DispatchSemaphore {
         let goesOn = DispatchSemaphore(value: 0)
         recorder.loop().loop.execute { goesOn.wait() }
@@ -294,17 +294,17 @@ private struct RecorderBench: Sendable {
 
     func apply(isAlways: Bool) async { await recorder.apply(policy, isAlways: isAlways) }
 
-    /// Whether a recording runs into another file.
+    /// Whether a recording is being written to another file.
     func records(besides file: String) -> Bool {
         recorder.report.recording.map { $0.file != file } ?? false
     }
 
-    /// The names of the files there are.
+    /// The names of the existing files.
     var files: [String] {
         policy.folder.map { RecordingFolder($0).list(current: nil).recordings.map(\.name) } ?? []
     }
 
-    /// Why each file ends, as it says itself; "" of one that does not end.
+    /// The reason that each file gives for its end; "" for a file without an end.
     func reasons() throws -> [String] {
         try files.sorted().map { name in
             var trace = try TraceFile("\(policy.folder ?? "")/\(name)")

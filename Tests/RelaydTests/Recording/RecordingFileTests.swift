@@ -1,4 +1,4 @@
-// The file of a recording: what is in it, and what it takes of the disk.
+// The file of a recording: its contents, and the disk space it takes.
 
 import Foundation
 import Glibc
@@ -16,7 +16,7 @@ struct RoomAheadTests {
     private static let step = RoomAhead.stepBytes
     private static let least = RoomAhead.leastBytes
 
-    /// Asks for a step before a piece of this size.
+    /// Returns the step of room that is asked for before a piece of this size; nil for none.
     private static func asks(_ room: inout RoomAhead, at start: Int, _ bytes: Int) -> Range<Int>? {
         let step = room.step(before: start..<start + bytes)
         if let step { room.asked(for: step, isRefused: false) }
@@ -32,7 +32,7 @@ struct RoomAheadTests {
         #expect(Self.asks(&room, at: Self.least, 100_000) == first)
         #expect(Self.asks(&room, at: Self.least + 100_000, 100_000) == nil)
         #expect(Self.asks(&room, at: first.upperBound - 100_000, 100_000) == nil)
-        // What reaches over the end of the room.
+        // A piece that reaches beyond the end of the room.
         #expect(
             Self.asks(&room, at: first.upperBound - 1, 100_000)
                 == first.upperBound..<first.upperBound + Self.step)
@@ -64,7 +64,7 @@ struct RecordingFileTests {
         RecordingFile(try RecordingFolder(directory.path).create("a.pcapng"), limit: limit)
     }
 
-    /// - Returns: Its bytes, and the bytes that it occupies.
+    /// - Returns: The bytes in the file, and the bytes it occupies on disk.
     private static func size(_ path: String) throws -> (bytes: Int, occupied: Int) {
         var status = stat()
         try #require(stat(path, &status) == 0)
@@ -137,7 +137,7 @@ struct RecordingFileTests {
         }
     }
 
-    /// A block of pcapng of this type and as many bytes.
+    /// A pcapng block of this type and size.
     private static func block(_ type: UInt32, bytes: Int) -> ByteBuffer {
         var block = ByteBuffer()
         block.writeInteger(type, endianness: .little)
@@ -147,7 +147,7 @@ struct RecordingFileTests {
         return block
     }
 
-    /// A pipe that nobody reads, and on which nobody waits, takes some of what is written, and then no more.
+    /// A non-blocking pipe that is not read accepts some of the data and then no more.
     @Test("ends behind the last block that fitted, when it may not grow any more")
     func fits() throws {
         var ends: [Int32] = [-1, -1]

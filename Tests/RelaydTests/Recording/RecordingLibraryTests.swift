@@ -1,4 +1,4 @@
-// Recordings that there are: which files are shown, and what reading them as messages gives.
+// Existing recordings: which files are shown, and the messages that reading them yields.
 
 import ControlAPI
 import DecodedTraces
@@ -41,7 +41,7 @@ struct RecordingLibraryTests {
         try MessageRequest(try RequestQuery("/?" + query), for: .list)
     }
 
-    /// What the decoder makes of it in one go.
+    /// The numbers of the messages that the decoder yields for all bytes at once.
     private static func messages(_ bytes: ByteBuffer) throws -> [UInt64] {
         var reader = TraceReader()
         reader.append(bytes)

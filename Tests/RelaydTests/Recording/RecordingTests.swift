@@ -1,4 +1,4 @@
-// A recording by itself: its files, their ring, and what becomes of it when the disk is full.
+// A recording by itself: its files, their ring, and what happens when the disk is full.
 
 import ControlAPI
 import Glibc
@@ -77,7 +77,7 @@ struct RecordingTests {
                 $0.queueBytes = 1 << 20
             }
             var run = recording.run(into: try recording.open())
-            // What is taken at once is one piece, so that the writer is given it bit by bit.
+            // Everything taken at once becomes one piece, so the writer is given it bit by bit.
             let writer = Task { try await run.run() }
             for start in 0..<100 as Range<UInt32> {
                 var batch = TapBatch(.everything)
@@ -124,7 +124,7 @@ struct RecordingTests {
                 #expect(name == "relayd-20261121-103107042-bug" + suffix)
                 close(try folder.create(name + ".pcapng").descriptor)
             }
-            // A link that leads nowhere is a name that is taken.
+            // A dangling link occupies its name.
             let link = directory.file("relayd-20261121-103107042-bug-4.pcapng")
             #expect(symlink(directory.file("nowhere"), link) == 0)
             #expect(folder.freeName(started: time, label: "bug").hasSuffix("-bug-5"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import relayd
 
-// Sockets from systemd: told apart by name, refused when they are of the wrong kind.
+// Sockets from systemd: identified by name, refused when they are of the wrong kind.
 
 @Suite("InheritedSockets")
 struct InheritedSocketsTests {
@@ -44,7 +44,7 @@ struct InheritedSocketsTests {
         let unix = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         defer { for descriptor in [tcp, udp, unix] { close(descriptor) } }
         #expect(throws: InheritedSocketError.notTCP) { try InheritedSockets([(tcp, "apps")]) }
-        // Without an address the kernel chooses one.
+        // Without an address, the kernel chooses one.
         try #require(listen(tcp, 1) == 0)
         #expect(try InheritedSockets([(tcp, "apps")]).apps == [tcp])
         #expect(throws: InheritedSocketError.notTCP) { try InheritedSockets([(udp, "apps")]) }

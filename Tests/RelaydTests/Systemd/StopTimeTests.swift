@@ -47,7 +47,7 @@ struct StopTimeTests {
             let (answers, lines) = (EndPatience.longest, EndPatience.longest)
             let seen = StopTime.observing + StopTime.saving
             #expect(farewell + link + seen + answers < time.untilCutShort)
-            // The lines are written when the services have ended, however late that was.
+            // The lines are written after the services have ended, however late that is.
             #expect(time.untilCutShort + lines <= time.needed)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import relayd
 
-// What systemd hears from relayd, and what it does not hear when the relay hangs.
+// The notifications systemd receives from relayd, and those withheld when the relay hangs.
 
 @Suite("SystemdNotifier")
 struct SystemdNotifierTests {
@@ -19,7 +19,7 @@ struct SystemdNotifierTests {
 
     private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
-    /// Notifications as they are sent, to wait for.
+    /// An inbox of sent notifications that tests can wait for.
     private static func makeInbox() -> (AsyncStream<String>, @Sendable (String) -> Void) {
         let (stream, continuation) = AsyncStream<String>.makeStream()
         return (stream, { continuation.yield($0) })
@@ -104,7 +104,7 @@ struct SystemdNotifierTests {
             isAlive: {
                 let before = asked.values.count
                 asked.add(before)
-                // The first three times the relay does not answer.
+                // The relay does not answer the first three times.
                 return before >= 3
             })
         let group = Self.group(notifier)
@@ -144,7 +144,7 @@ struct SystemdNotifierTests {
 
     @Test("libsystemd carries the words to NOTIFY_SOCKET, and knows the watchdog's interval")
     func realSocket() async {
-        // In a process of its own: the environment belongs to all tests of this one.
+        // In a process of its own: all tests of this process share the environment.
         await #expect(processExitsWith: .success) {
             try await ScratchDirectory.useAsync { directory in
                 let path = directory + "/notify"
@@ -190,7 +190,7 @@ private func bindDatagramSocket(_ path: String) throws -> Int32 {
     return descriptor
 }
 
-/// The next datagram as text. Waits on a thread of its own, because tests share few.
+/// The next datagram as text. Waits on a thread of its own, because tests share few threads.
 private func receive(_ descriptor: Int32) async -> String {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread {

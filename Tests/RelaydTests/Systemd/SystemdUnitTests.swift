@@ -2,7 +2,7 @@ import Testing
 
 @testable import relayd
 
-// Which unit this process is, as the kernel tells it.
+// The unit this process belongs to, as reported by the kernel.
 
 @Suite("SystemdUnit")
 struct SystemdUnitTests {

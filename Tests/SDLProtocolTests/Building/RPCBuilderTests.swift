@@ -1,4 +1,4 @@
-// From what somebody writes to an RPC: types by the specification, and what is told when it does not fit.
+// From a user's words to an RPC: types according to the specification, and messages about what does not fit.
 
 import NIOCore
 import RelayTesting
@@ -36,7 +36,7 @@ struct RPCBuilderTests {
         "values get the type that the specification says",
         arguments: [
             ("Show", ["mainField1=Hello"], #"{"mainField1":"Hello"}"#),
-            // A String stays one, whatever it looks like.
+            // A String stays a String, whatever it looks like.
             (
                 "Show", ["mainField1=5", "mainField2=true"],
                 #"{"mainField1":"5","mainField2":"true"}"#
@@ -212,7 +212,7 @@ struct WholeSpecificationTests {
                 let built = try builder.build(
                     .init(function.name, type: function.type, assignments: given), from: sender)
                 #expect(built.function == function.id && built.type == function.type)
-                // What travels is read as what was meant.
+                // The message on the wire is read back as intended.
                 let frame = Frame.rpc(
                     version: 5, sessionID: 1, messageID: 1, type: built.type,
                     functionID: built.function.rawValue, correlationID: 1, json: built.json)
@@ -258,7 +258,7 @@ struct HostileAssignmentTests {
     func paths(text: String) {
         do {
             let assignment = try RPCAssignment(text)
-            // What is a path may still be no parameter.
+            // A valid path is not necessarily a parameter.
             #expect(text == "\u{1b}[31m=1 2", "\(assignment)")
             _ = problem("Show", [text])
         } catch {

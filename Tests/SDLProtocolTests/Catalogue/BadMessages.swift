@@ -1,5 +1,4 @@
-// One bad message per validation rule and sender, and what is said of it; read by
-// `RPCValidatorTests`.
+// One bad message per validation rule and sender, and the text about it; used by `RPCValidatorTests`.
 
 import Testing
 

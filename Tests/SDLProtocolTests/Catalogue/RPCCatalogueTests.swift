@@ -4,13 +4,13 @@ import Testing
 
 @testable import SDLProtocol
 
-// What the built-in catalogue holds, and that its table and a specification's XML say the same.
+// The contents of the built-in catalogue, and that its table and a specification's XML agree.
 
 @Suite struct RPCCatalogueTests {
     private let catalogue = RPCCatalogue.builtIn
 
     // The numbers of RPC specification 8.0.0. Counted are the children of <interface>: 152
-    // <function>s, which have 89 names, 121 <struct>s, 111 <enum>s. What stands inside <history> is
+    // <function>s, which have 89 names, 121 <struct>s, 111 <enum>s. Elements inside <history> are
     // not counted, nor are SyncPData and OnSyncPData, which only have a number left.
     @Test("the built-in catalogue holds all of RPC specification 8.0.0")
     func counts() {
@@ -90,7 +90,7 @@ import Testing
         "reading the built-in catalogue is quick",
         .enabled(if: Sanitizer.isAbsent, "it measures time, of which a sanitizer takes its share"))
     func loadTime() {
-        // Generous: built for debugging. A release build takes under 5 ms.
+        // A generous limit, for debug builds. A release build takes under 5 ms.
         let durations = (0..<3).map { _ in
             let start = ProcessorTime.ofThread()
             #expect(RPCCatalogue(table: RPCCatalogue.builtInTable).version.major == 8)
@@ -104,7 +104,7 @@ import Testing
         let parameters =
             catalogue.functions.flatMap(\.parameters) + catalogue.structs.flatMap(\.parameters)
         let all = parameters.flatMap { [$0] + $0.earlier }
-        // Long names have storage of their own, which malloc rounds up to 16 bytes; arrays a header.
+        // Long names have storage of their own, which malloc rounds up to 16 bytes; arrays have a header.
         func heap(_ name: String) -> Int { name.utf8.count > 15 ? name.utf8.count + 48 : 0 }
         var bytes = all.count * MemoryLayout<RPCParameter>.stride
         bytes += all.reduce(0) { $0 + heap($1.name) + $1.values.count * 16 + 64 }
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Table and XML
 
-    /// What the generator writes for `sample-spec.xml`.
+    /// The generator's output for `sample-spec.xml`.
     private static let sampleTable: StaticString = """
         rpc 3.2.1 2026-11-21
         E FunctionID +1.0

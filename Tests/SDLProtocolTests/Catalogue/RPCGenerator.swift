@@ -1,4 +1,4 @@
-// Makes messages from the catalogue, right ones and broken ones, for the tests of the validator.
+// Makes valid and broken messages from the catalogue, for the tests of the validator.
 
 import RelayTesting
 
@@ -9,7 +9,7 @@ struct RPCGenerator {
     let catalogue: RPCCatalogue
     var random: SeededGenerator
 
-    /// All mandatory parameters, and the others one time in two; with `all` every one.
+    /// All mandatory parameters, and each of the others half of the time; with `all` every one.
     mutating func object(_ parameters: [RPCParameter], all: Bool = false, depth: Int = 0) -> String
     {
         let chosen = parameters.filter {
@@ -54,7 +54,7 @@ struct RPCGenerator {
         }
     }
 
-    /// Something else than well-meant: another kind of value, or text cut and changed.
+    /// Broken JSON: a value of another kind, or text cut and changed.
     mutating func broken(_ parameters: [RPCParameter]) -> String {
         var bytes = Array(object(parameters).utf8)
         for _ in 0..<Int.random(in: 1...6, using: &random) {
@@ -68,7 +68,7 @@ struct RPCGenerator {
                     "null", "[]", "{}", "\"\"", "-1", "1e999", "-0.0", "12345678901234567890",
                     "[[[[]]]]", "\"\\ud800\"", "true",
                 ].random(&random)
-                // In place of a value: behind a colon.
+                // Replaces a value, which follows a colon.
                 guard let colon = bytes[at...].firstIndex(of: UInt8(ascii: ":")) else { continue }
                 let end = bytes[(colon + 1)...].firstIndex {
                     $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "}")

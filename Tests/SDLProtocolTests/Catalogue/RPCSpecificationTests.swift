@@ -4,7 +4,7 @@ import Testing
 
 @testable import SDLProtocol
 
-// A user's specification that is wrong is refused with the line and a reason a person can act on.
+// A faulty specification of a user's is refused with the line and a reason that helps to correct it.
 
 @Suite struct RPCSpecificationTests {
     private func error(_ xml: String) -> RPCSpecificationError? {

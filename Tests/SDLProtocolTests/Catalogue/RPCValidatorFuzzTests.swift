@@ -4,7 +4,7 @@ import Testing
 
 @testable import SDLProtocol
 
-// Every function of the specification, said rightly, raises no alarm; said wrongly, no trap.
+// Valid messages of every function in the specification raise no alarm; broken ones cause no trap.
 
 @Suite struct RPCValidatorFuzzTests {
     private func message(
@@ -27,7 +27,7 @@ import Testing
                     let problems = RPCValidator.builtIn.problems(
                         in: message, from: sender,
                         negotiated: SDLVersion(8, 0, 0))
-                    // Random results contradict random successes.
+                    // Random result codes contradict random values of success.
                     let bad = problems.filter {
                         $0.rule != .deprecated && $0.rule != .contradiction
                     }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import SDLProtocol
 
-// What is wrong with an RPC is found, called by its name and judged by who sent it; what is right
-// raises no alarm.
+// Mistakes in an RPC are found, named and judged by the sender; correct RPCs raise no alarm.
 
 @Suite struct RPCValidatorTests {
     private let validator = RPCValidator.builtIn
@@ -39,14 +38,14 @@ import Testing
 
     @Test("the table has a message for every rule and sender")
     func tableIsComplete() {
-        // Parameters that are no object keep a message from being an RPC at all: see below.
+        // If its parameters are not an object, a message is not an RPC at all: see below.
         let all = Set(ValidationRule.allCases).subtracting([.notAnObject])
         func rules(_ sender: RPCSender) -> Set<ValidationRule> {
             Set(Self.badMessages.filter { $0.sender == sender }.map(\.rule))
         }
-        // What 8.0 has removed are words of head units' answers.
+        // The elements removed by 8.0 are words in head units' answers.
         #expect(rules(.app) == all.subtracting([.removed]))
-        // Head units may carry old parameters along: see below.
+        // Head units may still send old parameters: see below.
         #expect(rules(.accessory) == all.subtracting([.deprecated]))
     }
 
@@ -83,7 +82,7 @@ import Testing
         for function in RPCCatalogue.builtIn.functions where function.type == .response {
             #expect(try problems(function.id, .response, json, from: .accessory).isEmpty)
         }
-        // A successful one has to bring what was asked for, a failed one not.
+        // A successful response has to contain what was asked for; a failed one need not.
         let old = SDLVersion(4, 5, 0)
         let success = #"{"success":true,"resultCode":"SUCCESS"}"#
         let missing = try problems(.listFiles, .response, success, from: .accessory, old)

@@ -50,7 +50,7 @@ struct ControlFrameTests {
     }
 
     /// Keys and texts in ISO 8859-1, a value of a type no frame uses, an array with keys of its own,
-    /// and bytes behind the document.
+    /// and bytes after the document.
     private static let foreign = [
         "02 6D616BE9 00 06000000 43697472F6 00", "02 6D616B65 00 09000000 436974726FEB6E2E 00",
         "0A FFFEFD 00", "04 6C697374 00 0E000000 02 E9 00 02000000 E9 00 00",
@@ -69,7 +69,7 @@ struct ControlFrameTests {
         let key = "7365636F6E646172795472616E73706F72747300"
         let offer = "04 \(key) 10000000 02 3000 04000000 544350 00 00"
         let others = Self.foreign
-        // Also twice, which no reader of keys would see.
+        // Even twice, which a reader of keys would not notice.
         for place in 0...others.count {
             var elements = others
             elements.insert(offer, at: place)

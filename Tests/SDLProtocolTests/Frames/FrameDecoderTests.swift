@@ -14,7 +14,7 @@ struct FrameDecoderTests {
         #expect(frame.wire == example.bytes)
         let rest = try decoder.next()
         #expect(rest == nil)
-        // Built anew from its fields it is the same frame.
+        // Rebuilt from its fields, it is the same frame.
         let rebuilt = Frame(
             version: frame.version, isEncrypted: frame.isEncrypted, type: frame.type,
             service: frame.service, info: frame.info, sessionID: frame.sessionID,

@@ -1,4 +1,4 @@
-// The search for frames against an obvious one, and what it costs.
+// The search for frames against a straightforward one, and its cost.
 
 import NIOCore
 import RelayTesting
@@ -56,9 +56,9 @@ struct ResynchroniserPropertyTests {
         var random = SeededGenerator(seed: 1)
         let pattern: [UInt8] =
             switch kind {
-            // Headers that claim more than comes.
+            // Headers that claim more bytes than arrive.
             case "huge": [0x51, 7, 0, 1, 0, 1, 0xFF, 0xFF, 0, 0, 0, 1]
-            // Two hundred at a time claim to end at one place, where no frame follows.
+            // Two hundred headers at a time claim to end at one place, where no frame follows.
             case "nested":
                 (1...200).reversed().flatMap { (number: Int) -> [UInt8] in
                     let size = number * 12 - 1
@@ -72,7 +72,7 @@ struct ResynchroniserPropertyTests {
         var search = Resynchroniser(
             after: .compressed, at: 0, bytes: ByteBuffer(bytes: [0xFF]),
             maximumPayloadBytes: 131_100)
-        // More than is kept at most, where a step is cheap enough for debug builds.
+        // More than the maximum kept, where a step is cheap enough for debug builds.
         let quick = pieceBytes < 1024 ? 16 << 10 : 192 << 10
         let total = Effort.rounds(pieceBytes == 1 ? 64 << 10 : 256 << 10, orQuickly: quick)
         var (sent, finds) = (0, 0)
@@ -84,7 +84,7 @@ struct ResynchroniserPropertyTests {
             sent += pieceBytes
         }
         #expect(finds == 0)
-        // Twelve bytes of header, each position once more; and the candidates of one place.
+        // Twelve bytes of header, each position once more; and all candidates that end at one place.
         let most: UInt64 = kind == "nested" ? 80 : 16
         #expect(search.steps <= UInt64(total) * most, "\(search.steps) steps for \(total) bytes")
         #expect(search.keptBytes <= 131_112 + pieceBytes)
@@ -120,11 +120,11 @@ struct ResynchroniserPropertyTests {
             var sent: [ByteBuffer] = []
             for number in 0..<20 {
                 let frame = Self.frame(session: 1, bytes: number % 5 * 7 + 2)
-                // Two, because a frame that garbage follows is not believed behind garbage.
+                // Two frames, because after garbage a frame is not believed if garbage follows it.
                 sent += [frame, frame]
                 stream.writeImmutableBuffer(frame)
                 stream.writeImmutableBuffer(frame)
-                // Bytes that cannot begin a frame: what is lost is garbage only.
+                // Bytes that cannot begin a frame, so that only garbage is lost.
                 guard Bool.random(using: &random) else { continue }
                 stream.writeRepeatingByte(0xFF, count: Int.random(in: 1...40, using: &random))
             }
@@ -194,12 +194,12 @@ struct ResynchroniserPropertyTests {
     }
 }
 
-/// Looks at every byte again each time, as the description says it.
+/// Looks at every byte again each time, as in the description of the search.
 private struct ObviousSearch {
     private static let candidate = FrameRules.searching(maximumPayloadBytes: 131_100)
     private static let successor = FrameRules.fromAccessory(maximumPayloadBytes: 131_100)
 
-    /// The first one starts no frame.
+    /// The first byte begins no frame.
     var bytes: [UInt8]
     private(set) var dropped = 0
 

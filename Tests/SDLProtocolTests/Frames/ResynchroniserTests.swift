@@ -57,7 +57,7 @@ struct ResynchroniserTests {
     @Test("a lost byte costs the frame it was lost from and no other")
     func lostByte() throws {
         let (first, second) = (try Fixtures.example("G1"), try Fixtures.example("G3"))
-        // When what is left reads as another size, the frame may claim any length: the next test.
+        // When the rest reads as another size, the frame may claim any length: see the next test.
         for lost in 0..<first.readableBytes where ![1, 4, 5, 6, 7].contains(lost) {
             var damaged = Array(first.readableBytesView)
             damaged.remove(at: lost)
@@ -116,7 +116,7 @@ struct ResynchroniserTests {
         let (frames, decoder) = try decode([stream], known: [], awaitsStartAnswer: true)
         #expect(frames == [answer])
         #expect(decoder.garbageBytes == UInt64(bytes(hex: garbage).readableBytes))
-        // Also as a slow line brings it, but not while nobody waits for it.
+        // Also when it arrives slowly, but not when no such answer is expected.
         let pieces = stream.readableBytesView.map { ByteBuffer(bytes: [$0]) }
         #expect(try decode(pieces, known: [], awaitsStartAnswer: true).frames == [answer])
         #expect(try decode([stream], known: []).frames.isEmpty)

@@ -22,7 +22,7 @@ import Testing
         ([0xFF, 0xD8, 0xFF, 0xE0], "JPEG"),
         (jpeg + frame, "JPEG 320×240"),
         (jpeg + [0xFF] + frame, "JPEG 320×240"),
-        // Huffman tables have a number among those of frames; the picture begins without a frame.
+        // The marker of Huffman tables lies among those of frames; the image data begins without a frame.
         (jpeg + [0xFF, 0xC4, 0, 4, 1, 2] + frame, "JPEG 320×240"),
         (jpeg + [0xFF, 0xDA] + frame, "JPEG"),
         (jpeg + frame.dropLast(), "JPEG"),

@@ -27,7 +27,7 @@ import Testing
             payload: ByteBuffer(string: payload))
     }
 
-    /// Outcomes as words, for tables.
+    /// The outcomes in words, for tables.
     private func feed(
         _ frames: [Frame], _ assembler: inout MessageAssembler, at time: Int64 = 0
     ) -> [String] {
@@ -172,7 +172,7 @@ import Testing
         #expect(
             feed([first(bytes: 2, frames: 2, messageID: 8)], &assembler, at: 3)
                 == ["broken, given up: more than 2 messages are unfinished"])
-        // The oldest is gone; of the second only what had room was kept.
+        // The oldest is gone; of the second, only the part that fitted was kept.
         #expect(feed([next(0, "x", messageID: 7)], &assembler, at: 4) == ["12"])
         #expect(assembler.unfinishedMessages == 1)
     }

@@ -3,7 +3,7 @@
 import NIOCore
 import SDLProtocol
 
-/// Frames as hex: the header in its fields of four bytes, then the payload.
+/// Frames as hex: the header in its four-byte fields, then the payload.
 enum RPCExamples {
     /// v5 single frame: response ListFiles, correlation ID 3.
     static let listFilesResponse = """

@@ -27,7 +27,7 @@ let adviceOnConnecting: [AdviceCode: AdviceExample] = [
                     GarbageNotice(offset: 120, error: .reservedFrameType(5), recognised: nil)))
         },
         nearMiss: {
-            // A serial line loses bytes now and then.
+            // A serial line loses bytes occasionally.
             $0.notices(
                 .garbage(GarbageNotice(offset: 0, error: .reservedVersion(7), recognised: nil)),
                 app: nil)

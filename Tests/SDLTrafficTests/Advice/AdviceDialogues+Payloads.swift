@@ -39,7 +39,7 @@ let adviceOnPayloads: [AdviceCode: AdviceExample] = [
             $0.streams(.video, seconds: 3)
         },
         nearMiss: {
-            // It stops within the second it has for that.
+            // The app stops within the second it is allowed.
             $0.starts()
             $0.control(.fromAccessory, .startServiceACK, .video)
             $0.streams(.video, seconds: 3)
@@ -83,7 +83,7 @@ let adviceOnPayloads: [AdviceCode: AdviceExample] = [
             $0.continues(info: 7)
         },
         nearMiss: {
-            // The session ends in the middle; that is told by other means.
+            // The session ends in the middle; that is reported elsewhere.
             $0.starts()
             $0.sendsPart(of: 3)
             $0.control(.fromAccessory, .endServiceACK)

@@ -106,7 +106,7 @@ let adviceOnRequests: [AdviceCode: AdviceExample] = [
     .noneRequestRate: AdviceExample(
         says: ["80 requests within 10 ms while in NONE", "at 100"],
         dialogue: { $0.asks(80, .listFiles, level: "NONE", apart: 0) },
-        // 500 a second, and a burst that is large but passes.
+        // 500 a second, and a large burst that is still allowed.
         nearMiss: {
             $0.asks(1000, .listFiles, level: "NONE", apart: 2)
             $0.milliseconds += 100
@@ -118,7 +118,7 @@ let adviceOnRequests: [AdviceCode: AdviceExample] = [
             $0.starts()
             $0.fails(.show, "TOO_MANY_PENDING_REQUESTS")
         },
-        // Far more than the 1000 in 10 s of sdl_core's configuration, which do not count.
+        // Far more than the 1000 in 10 s of sdl_core's configuration, which does not matter here.
         nearMiss: { $0.asks(4000, .show, level: "FULL", apart: 3) }),
     .frameRate: AdviceExample(
         says: ["901 frames in a second", "1000"],
@@ -127,7 +127,7 @@ let adviceOnRequests: [AdviceCode: AdviceExample] = [
 ]
 
 extension Dialogue {
-    /// So many requests, one every `apart` milliseconds, each answered.
+    /// This many requests, one every `apart` milliseconds, each answered.
     fileprivate mutating func asks(
         _ count: Int, _ function: FunctionID, level: String, apart: Int64 = 100
     ) {
@@ -139,7 +139,7 @@ extension Dialogue {
         }
     }
 
-    /// Messages of 100 frames each within a second.
+    /// Messages of 100 frames each, all within a second.
     fileprivate mutating func sendsFiles(_ count: Int) {
         starts()
         for number in 0..<count {

@@ -1,4 +1,4 @@
-// The dialogues of advice on sessions: grants, ends, heartbeats, frames of others.
+// The dialogues of advice on sessions: grants, ends, heartbeats, foreign frames.
 
 import NIOCore
 import RelayCore
@@ -88,7 +88,7 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
             $0.starts()
             $0.endsWith(nil, .nothing)
         },
-        // Whether it is wrong, the router says.
+        // The router decides whether it is wrong.
         nearMiss: {
             $0.starts()
             $0.endsWith(nil)
@@ -137,7 +137,7 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
             $0.says(.fromApp, .rpcOf(bytes: 40), fate: .dropped(.notItsSession(9)))
         },
         nearMiss: {
-            // The goodbye that libraries send to be on the safe side.
+            // The EndService that libraries send to be on the safe side.
             $0.starts()
             $0.says(.fromApp, .rpcOf(bytes: 40), fate: .dropped(.noLink))
             $0.says(
@@ -154,7 +154,7 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
             }
         },
         nearMiss: {
-            // What is an offer, the router says.
+            // The router decides what counts as an offer.
             $0.grants(
                 Dialogue.grant { $0["secondaryTransports"] = .array([.string("TCP_WIFI")]) })
             let gone: BSONDocument = ["tcpIpAddress": .string(""), "tcpPort": .int32(0)]
@@ -165,7 +165,7 @@ let adviceOnSessions: [AdviceCode: AdviceExample] = [
 ]
 
 extension Dialogue {
-    /// The app ends its session with this hash ID, and the router says so much of it.
+    /// The app ends its session with this hash ID, and the router reports `sent` as wrong.
     fileprivate mutating func endsWith(_ hashID: UInt32?, _ sent: WrongHash.Sent? = nil) {
         says(
             .fromApp,
@@ -180,7 +180,7 @@ extension Dialogue {
 }
 
 extension Frame {
-    /// A single frame with a notification, so many payload bytes large.
+    /// A single frame with a notification of this many payload bytes.
     fileprivate static func rpcOf(bytes: Int) -> Frame {
         .rpc(
             version: 5, service: .bulk, sessionID: 1, messageID: 400, type: .notification,

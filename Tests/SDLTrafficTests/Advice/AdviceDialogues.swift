@@ -1,5 +1,5 @@
-// One dialogue per advice code that has to bring it, and one that is nearly the same and must not: by
-// area in the files beside this one.
+// For each advice code, one dialogue that has to produce it, and one that is nearly the same and must not: by
+// area, in the files beside this one.
 
 import NIOCore
 import RelayCore
@@ -8,9 +8,9 @@ import SDLAdvice
 import SDLProtocol
 import SDLTraffic
 
-/// What is said, and what the advice on it must name.
+/// A dialogue, and the words that the advice on it must contain.
 struct AdviceExample: Sendable {
-    /// Words of the advice's text.
+    /// Words in the text of the advice.
     var says: [String]
     var dialogue: @Sendable (inout Dialogue) -> Void
     /// Nearly the same, without the fault.
@@ -18,7 +18,7 @@ struct AdviceExample: Sendable {
 }
 
 extension Dialogue {
-    /// App connected and registered, told its permissions, and in `level`.
+    /// The app connects, registers, receives its permissions, and is in `level`.
     mutating func starts(
         level: String = "FULL", hmiTypes: String = "", video: String = "STREAMABLE",
         audio: String = "AUDIBLE"
@@ -118,7 +118,7 @@ extension Dialogue {
     }
 }
 
-/// Each code is in one area: two dialogues of one code would be a mistake of the test.
+/// Each code belongs to one area: two dialogues of one code would be a mistake in the test.
 let adviceExamples: [AdviceCode: AdviceExample] = Dictionary(
     uniqueKeysWithValues: [
         adviceOnConnecting,
@@ -134,7 +134,7 @@ extension String {
 }
 
 extension Dialogue {
-    /// The app is gone, and an app with this ID comes and registers.
+    /// The app disconnects, and an app with this ID connects and registers.
     mutating func runsAgain(appID: String) {
         if let app { receive(.appClosed(app, reason: "the app closed the connection", time: time)) }
         silence(600)
@@ -145,7 +145,7 @@ extension Dialogue {
 }
 
 extension Frame {
-    /// The first frame of a message, so many bytes large, in one more frame.
+    /// The first frame of a message of this size that follows in one more frame.
     static func announcing(bytes: UInt32) -> Frame {
         var sizes = ByteBuffer()
         sizes.writeInteger(bytes)

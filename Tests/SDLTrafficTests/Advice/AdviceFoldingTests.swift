@@ -1,4 +1,4 @@
-// How often advice is told, and how much of it is kept.
+// How often advice is given, and how much of it is kept.
 
 import RelayCore
 import RelayTesting
@@ -22,7 +22,7 @@ import Testing
         let advisor = advice(on: talk.entries) { advice in
             told.withLock { $0.append(advice.code.rawValue) }
         }
-        // 90 s of it: at the beginning, and after a minute.
+        // 90 s of it: reported at the beginning and after a minute.
         #expect(told.withLock { $0 } == ["request_in_none", "request_in_none"])
         let kept = advisor.advice(about: AppID(rawValue: 1))
         #expect(kept.map(\.count) == [30])
@@ -100,7 +100,7 @@ import Testing
 }
 
 extension TrafficEntry {
-    /// A response that says no.
+    /// Whether the entry is a failed response.
     fileprivate var isFailure: Bool {
         if case .rpc(let rpc) = content { rpc.outcome?.success == false } else { false }
     }

@@ -2,16 +2,16 @@ import SDLAdvice
 import SDLProtocol
 import SDLTraffic
 
-/// What relayd advises on a dialogue.
+/// relayd's advice on a dialogue.
 func advice(_ body: (inout Dialogue) -> Void) -> [Advice] {
     var talk = Dialogue(validator: .builtIn)
     body(&talk)
     return advice(on: talk.entries).recent()
 }
 
-/// Who has seen these entries.
+/// An advisor that has seen these entries.
 ///
-/// - Parameter sink: Called with what is told.
+/// - Parameter sink: Called with each piece of advice.
 func advice(
     on entries: [TrafficEntry], sink: @escaping @Sendable (Advice) -> Void = { _ in }
 ) -> TrafficAdvisor {

@@ -5,7 +5,7 @@ import SDLProtocol
 import SDLTraffic
 import Testing
 
-// Advice on what the hub did in an app's place: messages it refused, and ended.
+// Advice on what the hub did in an app's place: messages that it refused or ended.
 
 @Suite("Advice on refused and ended messages")
 struct AdviceOnRefusalsTests {

@@ -28,7 +28,7 @@ import Testing
         #expect(found.isEmpty, "\(found.map(\.text))")
     }
 
-    /// All there are.
+    /// The names of all recordings.
     static let recordings: [String] = {
         let files = try? FileManager.default.contentsOfDirectory(atPath: Capture.folder.path())
         return (files ?? []).filter { $0.hasSuffix(".up.bin") }.map { String($0.dropLast(7)) }
@@ -42,7 +42,7 @@ import Testing
         let found = advice(on: try Capture.entries(name, runs: 3)).recent()
         let warnings = found.filter { $0.code.severity == .warning }
         #expect(warnings.isEmpty, "\(name): \(warnings.map(\.sentence))")
-        // sdl_core's apps fill frames up to the mtu: told once, though three runs did it.
+        // sdl_core's apps fill frames up to the mtu: reported once, although it happens in three runs.
         let information = Set(found.map(\.code)).subtracting([.mtuNear])
         #expect(information.isEmpty && found.count <= 1, "\(found.map(\.sentence))")
         #expect(found.allSatisfy { $0.app == nil })
@@ -68,7 +68,7 @@ import Testing
         refused.response(
             .registerAppInterface, 1, #"{"success":false,"resultCode":"DUPLICATE_NAME"}"#)
         #expect(advice(on: refused.entries).recent().map(\.code) == [.duplicateAppName])
-        // A head unit that does not mind.
+        // A head unit that accepts it.
         talk.response(.registerAppInterface, 1, #"{"success":true,"resultCode":"SUCCESS"}"#)
         #expect(advice(on: talk.entries).recent().isEmpty)
     }
@@ -310,7 +310,7 @@ import Testing
         }
         let told = Mutex(0)
         _ = advice(on: talk.entries) { _ in told.withLock { $0 += 1 } }
-        // Some 400 s: a handful of causes a minute.
+        // About 400 s: a handful of causes a minute.
         #expect(told.withLock { $0 } < 300)
     }
 }

@@ -1,4 +1,4 @@
-// What was told, looked up by the messages it is about.
+// Advice that was given, looked up by the messages it concerns.
 
 import RelayTesting
 import SDLAdvice

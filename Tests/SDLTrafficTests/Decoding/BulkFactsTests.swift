@@ -53,7 +53,7 @@ import Testing
                 .systemRequest, #"{"requestType":"HTTP"}"#, ByteBuffer(string: #"{"a":1}"#),
                 "bulk 7 B JSON"
             ),
-            // A later piece of a file may begin like anything.
+            // A later piece of a file may begin with any bytes.
             (.putFile, #"{"offset":100}"#, ByteBuffer(string: "BM, said he"), "bulk 11 B"),
             (.putFile, "{}", ByteBuffer(bytes: [0, 1, 2, 3]), "bulk 4 B"),
         ] as [(FunctionID, String, ByteBuffer, String)])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SDLTraffic
 
-// A bench whose clock is set while apps wait for answers: nobody has waited longer for it.
+// A bench whose clock is set while apps wait for answers: that lengthens no wait.
 
 @Suite("A clock that is set")
 struct ClockStepTests {
@@ -15,7 +15,7 @@ struct ClockStepTests {
     /// Summer of 2026.
     private static let start: Int64 = 1_780_000_000 * second
 
-    /// Two clocks that tests move: the one people set, and the one nobody can.
+    /// Two clocks that tests advance: the wall clock, which can be set, and the steady clock, which cannot.
     private final class Clocks: Sendable {
         private let state = Mutex((wall: ClockStepTests.start, steady: UInt64(5_000_000_000)))
 

@@ -6,10 +6,10 @@ import Testing
 
 @testable import RelayCore
 
-/// What relayd says in the place of an app or the head unit, and what is said to it, as observers see it.
+/// Messages that relayd sends or receives in the place of an app or the head unit, as observers see them.
 @Suite struct DrivenTrafficTests {
     private let ok = #"{"success":true,"resultCode":"SUCCESS"}"#
-    /// Of relayd's range.
+    /// A correlation ID in relayd's range.
     private let own: Int32 = 0x7000_0001
 
     private func registered() -> Dialogue {

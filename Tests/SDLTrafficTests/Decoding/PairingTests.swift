@@ -5,7 +5,7 @@ import SDLProtocol
 import SDLTraffic
 import Testing
 
-/// Requests and what becomes of them, with the clock in the test's hand.
+/// Requests and their outcomes, with the clock controlled by the test.
 @Suite struct PairingTests {
     private let ok = #"{"success":true,"resultCode":"SUCCESS"}"#
 

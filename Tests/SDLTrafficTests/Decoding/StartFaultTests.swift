@@ -1,4 +1,4 @@
-// For every way in which a StartService can fail, one word: app, relayd or head unit.
+// For every way in which a StartService can fail, the side at fault: app, relayd or head unit.
 
 import NIOCore
 import RelayCore
@@ -18,7 +18,7 @@ import Testing
         return talk
     }
 
-    /// The faults of the entries, and that log lines name them.
+    /// The faults of the entries; checks that log lines name them.
     private func faults(_ talk: Dialogue) -> [FaultSide] {
         let found = talk.entries.compactMap(\.startFault)
         let lines = talk.lines().joined(separator: "\n")
@@ -106,7 +106,7 @@ import Testing
         #expect(faults(talk) == [.headUnit])
         #expect(talk.lastLine?.contains("has no answer for 10") == true)
 
-        // What reaches nobody meanwhile is no answer to it.
+        // An answer that is delivered to no app in the meantime does not count.
         var lost = connected()
         starts(&lost)
         lost.control(.fromAccessory, .startServiceACK, session: 3, fate: .dropped(.lateAnswer))
@@ -119,7 +119,7 @@ import Testing
         unsent.control(.fromAccessory, .startServiceNAK, session: 0, fate: .byRelay)
         #expect(faults(unsent) == [.relayd])
 
-        // Of two that come before the head unit, the second is asked when the first is answered.
+        // Of two requests made before the head unit connects, the second is sent when the first is answered.
         var early = Dialogue()
         early.receive(.appConnected(app, peer: "p", time: early.time))
         starts(&early)
@@ -148,7 +148,7 @@ import Testing
                 ]))
         }
         says(.startService(), waits: true)
-        // To protect the session that it has already.
+        // A request to protect the session that the app already has.
         says(.control(.startService, service: .rpc, session: 1))
         says(.startServiceACK(session: 1), .protects)
         says(.startServiceACK(session: 1), .nothing)
@@ -202,7 +202,7 @@ import Testing
         often.control(.fromApp, .startService, session: 0, fate: .dropped(.queueFull))
         often.control(.fromAccessory, .startServiceNAK, session: 0, fate: .byRelay)
         #expect(faults(often) == [.app])
-        // The one before still waits.
+        // The earlier request still waits.
         often.silence(10_000)
         #expect(faults(often) == [.app, .headUnit])
 

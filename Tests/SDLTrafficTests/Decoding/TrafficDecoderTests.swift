@@ -231,7 +231,7 @@ import Testing
         #expect(summaries.map(\.isFinal) == [false, false, true])
         #expect(summaries.last?.totalFrames == 90)
         #expect(summaries.last?.totalBytes == 90_000)
-        // And the EndServiceACK, and what the router says of it.
+        // Together with the EndServiceACK and the router's report on it.
         #expect(talk.entries.count == before + 5)
         #expect(
             talk.lines()[before]

@@ -1,4 +1,4 @@
-// Judging what real peers said, and how it shows in entries and lines.
+// The validation of real peers' messages, and how it shows in entries and lines.
 
 import Foundation
 import NIOCore
@@ -109,7 +109,7 @@ import Testing
         talk.control(.fromAccessory, .startServiceACK)
         talk.request(.show, 1, #"{"templateTitle":"Home"}"#)
         #expect(talk.entries.last?.validation.isEmpty == true)
-        // Nor has the first one after it was granted anew.
+        // The first session has not agreed on anything either, after it was granted anew.
         talk.session = 1
         talk.control(.fromAccessory, .startServiceACK)
         talk.request(.show, 6, #"{"templateTitle":"Home"}"#)

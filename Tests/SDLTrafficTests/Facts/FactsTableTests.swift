@@ -55,7 +55,7 @@ import Testing
             return table.headUnit.saidOff != nil
         }
         #expect(isOff())
-        // It clears its desk.
+        // The head unit answers what is still open.
         talk.silence(10)
         talk.response(.show, 5, ok)
         #expect(isOff())
@@ -319,6 +319,6 @@ import Testing
 }
 
 extension FileFact {
-    /// All chunks have come.
+    /// Whether all chunks have arrived.
     fileprivate var isComplete: Bool { totalBytes.map { receivedBytes >= $0 } ?? true }
 }

@@ -92,7 +92,7 @@ import Testing
         var talk = Dialogue()
         talk.opens()
         #expect(facts(talk).headUnit(onLink: 1).make == "Bench")
-        // The next link is open, and that is not decoded yet.
+        // The next link is open, but that has not been decoded yet.
         #expect(facts(talk).headUnit(onLink: 2) == HeadUnitFacts())
         #expect(facts(talk).headUnit(onLink: nil) == HeadUnitFacts())
     }

@@ -1,4 +1,4 @@
-// Which parameters of an RPC its line shows, and how.
+// The parameters that an RPC's line shows, and how.
 
 import RelayTesting
 import SDLProtocol

@@ -1,4 +1,4 @@
-// What can be said of a payload that is not simply one readable RPC in one frame.
+// The description of a payload that is not simply one readable RPC in one frame.
 
 import NIOCore
 import RelayCore
@@ -10,7 +10,7 @@ import Testing
 @Suite struct PayloadLineTests {
     struct Payload: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// The line behind time and app, and `kind` of its JSON.
+        /// The line after time and app, and `kind` in its JSON.
         var line: String
         var kind: String
         var says: @Sendable (inout Dialogue) -> Void

@@ -1,5 +1,5 @@
-// Tests/Fixtures/filters.json: what a filter shows of a few messages, and what is wrong with others.
-// The browser test holds the dashboard to the same table.
+// Tests/Fixtures/filters.json: the messages that filters show, and the mistakes in other filters. The browser
+// test checks the dashboard against the same table.
 
 import Foundation
 import MessageFilters
@@ -33,7 +33,7 @@ struct FilterTable: Decodable {
     static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures")
-    /// The messages of `story`, as the control API has them.
+    /// The messages of `story` as the control API returns them.
     static let messagesFile = folder.appending(path: "filter-messages.jsonl")
     static let names = FilterNames(functions: FunctionID.all.map(\.name))
 

@@ -49,7 +49,7 @@ struct FilterTableTests {
             #expect(reading.isAtEnd == (limit == .max))
             return reading.entries.map(\.number)
         }
-        // That frames were missed is always told.
+        // Missed frames are always reported.
         let failed = try numbers("result:INVALID_DATA")
         #expect(failed.count == 3 && failed[0] < failed[1])
         #expect(try numbers("result:INVALID_DATA", limit: 1) == [failed[1]])
@@ -65,7 +65,7 @@ struct FilterTableTests {
     func newest() throws {
         let filter = try Self.filter("rpc:Show ms<50")
         let all = Self.story.messages(after: 0, matching: filter, limit: .max).entries
-        // Two exchanges, and that frames were missed.
+        // Two exchanges, and the report of missed frames.
         #expect(all.count == 5)
         let three = Self.story.newest(3, matching: filter).entries
         #expect(three.map(\.number) == all.suffix(3).map(\.number))

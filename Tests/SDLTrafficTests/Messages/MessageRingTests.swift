@@ -8,7 +8,7 @@ import Testing
 @testable import SDLTraffic
 
 @Suite struct MessageRingTests {
-    /// Entries with parameters of some size, cut from a buffer much larger than they are.
+    /// Entries whose parameters have these sizes, cut from a much larger buffer.
     private func entries(_ sizes: [Int], decoder: inout TrafficDecoder) throws -> [TrafficEntry] {
         var wire = ByteBuffer()
         wire.reserveCapacity(1 << 17)
@@ -58,7 +58,7 @@ import Testing
                 #expect(ring.message(range.lowerBound)?.number == range.lowerBound)
                 #expect(ring.message(range.lowerBound - 1) == nil)
             }
-            // A reader that looks now and then, and takes only some.
+            // A reader that looks occasionally and takes only some messages.
             guard Int.random(in: 0...2, using: &random) == 0 else { continue }
             let reading = ring.messages(
                 after: cursor, limit: Int.random(in: 0...60, using: &random))
@@ -172,7 +172,7 @@ import Testing
         }
         let responses = MessageFilter(kinds: ["response"])
         #expect(ring.newest(10, matching: responses).entries.isEmpty)
-        // However little is found, nobody has to look for long at a time.
+        // However few messages match, each step looks at a bounded number.
         var look = LookBack(ring, 10, matching: responses)
         var steps = 0
         while look.step() { steps += 1 }
@@ -183,7 +183,7 @@ import Testing
         var (reading, reads) = (MessageRing.Reading(next: 5), 1)
         while ring.read(on: &reading, matching: responses, limit: 10, looks: 100) { reads += 1 }
         #expect(reads == 6 && reading.isAtEnd && reading.next == UInt64(count))
-        // In however many pieces, it is the same reading.
+        // The reading is the same in any number of pieces.
         for looks in [1, 3, 50, 1000] {
             var pieces = MessageRing.Reading(next: 5)
             while ring.read(on: &pieces, matching: .everything, limit: 50, looks: looks) {}

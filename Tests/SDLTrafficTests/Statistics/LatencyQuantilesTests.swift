@@ -18,7 +18,7 @@ import Testing
             Int64.random(in: least...most, using: &self)
         }
 
-        /// Of any magnitude below two to the power of `bits`.
+        /// A number of any magnitude below two to the power of `bits`.
         mutating func time(ofBits bits: Int) -> Int64 {
             let width = Int.random(in: 0..<bits, using: &self)
             let end: Int64 = 1 << Int64(width)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Times as head units, people and worse make them, in nanoseconds.
+    /// Kinds of times, in nanoseconds, as head units, people and worse produce them.
     enum Shape: CaseIterable {
         case ofAnyMagnitude, fewMilliseconds, allAlike, fastButForPeople, belowMicroseconds
 

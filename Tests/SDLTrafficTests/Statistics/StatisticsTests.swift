@@ -99,7 +99,7 @@ import Testing
         }
         use(1, "Music", answeredAfter: 4)
         use(2, "Maps", answeredAfter: 40)
-        // Another connection of the app with that name.
+        // Another connection of the app with the same name.
         use(3, "Music", answeredAfter: 8)
         let counter = TrafficStatistics()
         counter.consume(feed.entries)
@@ -134,7 +134,7 @@ import Testing
         #expect(apart <= TrafficStatistics.Counts.maximumPairs)
         #expect(apart > TrafficStatistics.Counts.maximumPairs - functions.count)
         #expect(pairs.count - apart <= counted.count)
-        // Nothing is lost by being counted together.
+        // Counting apps together loses nothing.
         let requests = counted.values.map(\.usage.requests).reduce(0, +)
         let byApp = counted.values.flatMap(\.apps.values).map(\.requests).reduce(0, +)
         let fed = feed.entries.count {

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Scenarios
 
-/// A relayd on paper: writes down what a scenario has it do, and does it at once unless it is told otherwise.
-/// As with the real one, nobody is found who has not registered, and rules are numbered over all runs.
+/// A relayd on paper: records the calls of a scenario and carries them out at once unless told otherwise. As
+/// with the real one, an app is not found before it has registered, and rules are numbered across all runs.
 actor PaperBench: ScenarioBench {
     private var list: [AppStatus] = []
     private var log: [String] = []
@@ -16,7 +16,7 @@ actor PaperBench: ScenarioBench {
     private var holds: String?
     private var lastRule = 40
     private let asked: AsyncStream<String>.Continuation
-    /// What it was asked for, as it comes.
+    /// The calls, as they arrive.
     nonisolated let requests: AsyncStream<String>
 
     init() { (requests, asked) = AsyncStream.makeStream() }
@@ -32,7 +32,7 @@ actor PaperBench: ScenarioBench {
 
     func refuse(_ call: String, _ error: ScenarioBenchError) { errors[call] = error }
 
-    /// Never answers what begins so.
+    /// Withholds the answer to calls with this beginning.
     func hold(_ call: String) { holds = call }
 
     func letGo() {
@@ -40,7 +40,7 @@ actor PaperBench: ScenarioBench {
         held = nil
     }
 
-    /// - Parameter endsWithTask: It is what waits for a head unit: the real one takes it back.
+    /// - Parameter endsWithTask: Whether the call waits for a head unit: the real relayd withdraws it.
     private func take(
         _ call: String, endsWithTask: Bool = false
     ) async throws(ScenarioBenchError) {

@@ -29,7 +29,7 @@ import Testing
         return try #require(ScenarioMessage(json))
     }
 
-    /// What the app has said.
+    /// A request from the app.
     private func said(_ number: Int, _ function: String) throws -> ScenarioMessage {
         try message(
             number,
@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    /// Lets time pass until it ends.
+    /// Lets time pass until the run ends.
     private func end(
         of running: Task<ScenarioResult, Never>
     ) async -> ScenarioResult {

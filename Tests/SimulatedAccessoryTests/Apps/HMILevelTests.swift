@@ -4,7 +4,7 @@ import Testing
 
 @testable import SimulatedAccessory
 
-/// Who stays visible or audible when another app is chosen.
+/// Which apps stay visible or audible when another app is chosen.
 @Suite struct HMILevelTests {
     @Test("the app that is chosen is FULL; who is heard otherwise, or streams, stays LIMITED")
     func kinds() throws {
@@ -56,7 +56,7 @@ import Testing
     @Test(
         "who makes room for whom, as a table",
         arguments: [
-            // Kind, level, the kind that is chosen, what is left.
+            // Kind and level of the app, kind of the chosen app, resulting level.
             ("plain", HMILevel.full, "plain", "BACKGROUND"),
             ("plain", .full, "media", "BACKGROUND"),
             ("media", .full, "plain", "LIMITED audible"),

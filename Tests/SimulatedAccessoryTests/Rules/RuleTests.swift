@@ -2,7 +2,7 @@ import SDLProtocol
 import SimulatedAccessory
 import Testing
 
-/// What the state of the session forbids, and conditions between parameters.
+/// Requests that the session's state forbids, and conditions between parameters.
 @Suite struct RuleTests {
     private func link(media: Bool = false, version: Int = 8) throws -> PaperLink {
         var link = try PaperLink()
@@ -48,7 +48,7 @@ import Testing
             let levels = try #require(item.object("hmiPermissions")?.array("allowed"))
             let isAllowed = levels.elements.compactMap(levels.string).contains("NONE")
             let function = try #require(item.string("rpcName").flatMap(FunctionID.init(name:)))
-            // Requests that need nothing, so that the level decides.
+            // Requests without preconditions, so that the level decides.
             guard [.show, .listFiles, .closeApplication, .showAppMenu].contains(function) else {
                 continue
             }

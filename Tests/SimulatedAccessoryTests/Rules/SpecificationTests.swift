@@ -2,7 +2,7 @@ import SDLProtocol
 import SimulatedAccessory
 import Testing
 
-/// What the RPC specification forbids.
+/// Requests that the RPC specification forbids.
 @Suite struct SpecificationTests {
     @Test(
         "a request that breaks the specification is INVALID_DATA, with what is wrong",

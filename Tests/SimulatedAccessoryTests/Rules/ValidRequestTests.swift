@@ -4,9 +4,9 @@ import Testing
 
 @testable import SimulatedAccessory
 
-/// What the RPC specification allows may not be refused as if it did not.
+/// Requests that the RPC specification allows may not be refused as violations of it.
 @Suite struct ValidRequestTests {
-    /// Which of the values that are allowed.
+    /// Which of the allowed values to use.
     enum Extent: String, CaseIterable {
         /// Mandatory parameters only, the smallest values.
         case least
@@ -39,7 +39,7 @@ import Testing
     private static func object(
         _ parameters: [RPCParameter], _ extent: Extent, depth: Int
     ) -> String {
-        // Structures that hold their own kind end somewhere.
+        // The depth is limited, because structures may contain their own kind.
         let wanted = parameters.filter { $0.isMandatory || extent != .least && depth < 4 }
         let members = wanted.map { parameter in
             "\"\(parameter.name)\":\(value(parameter, extent, depth: depth))"
@@ -50,7 +50,7 @@ import Testing
     private static func value(_ parameter: RPCParameter, _ extent: Extent, depth: Int) -> String {
         let one = element(parameter, extent, depth: depth)
         guard let size = parameter.arraySize else { return one }
-        // More than a few show nothing more, but make texts of megabytes.
+        // More elements show nothing new, but produce megabytes of text.
         let count = extent == .large ? min(size.maximum ?? 3, 3) : size.minimum ?? 0
         let elements = Array(repeating: one, count: max(count, size.minimum ?? 0))
         return "[\(elements.joined(separator: ","))]"
@@ -72,7 +72,7 @@ import Testing
             return "\"\(String(repeating: "ж", count: min(length, 100_000)))\""
         case .enumeration(let name):
             let all = RPCCatalogue.builtIn.enumeration(name)?.elements.map(\.name) ?? []
-            // Some functions use a part of the words only.
+            // Some functions allow only some of the words.
             let words = parameter.values.isEmpty ? all : parameter.values
             return "\"\((isLarge ? words.last : words.first) ?? "")\""
         case .structure(let name):

@@ -3,7 +3,7 @@ import SDLProtocol
 import SimulatedAccessory
 import Testing
 
-/// What covers the screen, for how long, and how it ends when nobody touches it.
+/// Overlays on the screen: how long they stay, and how they end without a touch.
 @Suite struct OverlayTests {
     private let alert = #"{"alertText1":"Look","duration":3000}"#
     private let buttons = #","softButtons":[{"type":"TEXT","softButtonID":1,"text":"OK"}]"#
@@ -14,7 +14,7 @@ import Testing
         return link
     }
 
-    /// Lets time pass until nothing is due, in steps.
+    /// Lets time pass in steps until nothing is due.
     private func rest(_ link: inout PaperLink) -> [Answer] {
         var heard: [Answer] = []
         while let deadline = link.accessory.nextDeadline {

@@ -3,7 +3,7 @@ import SDLProtocol
 import SimulatedAccessory
 import Testing
 
-/// What an app is told about its screen.
+/// The head unit's reports to an app about its screen.
 @Suite struct TemplateTests {
     /// The template part of a DISPLAYS capability: main texts, pictures, soft buttons.
     private func screen(_ answer: Answer?) throws -> String {

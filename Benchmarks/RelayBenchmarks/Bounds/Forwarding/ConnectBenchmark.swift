@@ -91,7 +91,7 @@ enum ConnectBenchmark: Benchmark {
         return Run(counts: counts, served: last)
     }
 
-    /// Room for both ends' worth of descriptors here; relayd has a limit of its own.
+    /// Allows enough descriptors here for both ends; relayd has a limit of its own.
     private static func allowDescriptors() throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -31,7 +31,7 @@ enum CrowdBenchmark: Benchmark {
         struct Result {
             /// Milliseconds of each request.
             var times: [Double]
-            /// Shares of one processor, per cent.
+            /// Shares of one processor, in per cent.
             var all: Double
             var loop: Double
         }

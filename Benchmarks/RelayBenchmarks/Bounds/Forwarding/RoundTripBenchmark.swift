@@ -1,4 +1,4 @@
-// How much later a frame arrives because relayd is in between.
+// How much later a frame arrives when relayd is in between.
 
 import Foundation
 
@@ -8,11 +8,11 @@ enum RoundTripBenchmark: Benchmark {
     static let summary =
         "round trips of 64 B to 128 KB over TCP, idle, beside a stream and beside a compiler, against socat"
 
-    /// A video of good quality has 1 MB/s; this keeps the link busy and no processor.
+    /// A video of good quality has 1 MB/s; this rate keeps the link busy, but no processor.
     private static let loadBytesPerSecond = 20_000_000
     private static let loadFrameBytes = 16 << 10
 
-    /// What else happens meanwhile.
+    /// What else runs meanwhile.
     private enum Company: String {
         case nobody = ""
         case stream = ", beside a stream"
@@ -39,7 +39,7 @@ enum RoundTripBenchmark: Benchmark {
             load = try other.map { ($0.app, $0.session) } ?? lane.join()
         }
 
-        /// Runs `body` with what the company asks for.
+        /// Runs `body` with this company.
         func with<Result>(_ company: Company, _ body: () throws -> Result) throws -> Result {
             switch company {
             case .nobody: try body()
@@ -120,7 +120,7 @@ enum RoundTripBenchmark: Benchmark {
                 findings.add(subject, course.name, quantity, values, "µs")
             }
             guard share < 0.999, bytes <= 1 << 10, let socat = values.last else { continue }
-            // Beside a compiler p99 is its time slices, of everybody.
+            // Beside a compiler, p99 shows the compiler's time slices, for every contestant.
             guard company != .compiler || share == 0.5 else { continue }
             findings.bound(
                 "round trip of \(subject): \(quantity), relayd / socat",

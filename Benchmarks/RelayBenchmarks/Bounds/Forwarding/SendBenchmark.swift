@@ -1,9 +1,9 @@
-// How much longer an RPC takes that somebody has relayd send.
+// How much longer an RPC takes when relayd is asked to send it.
 
 import ControlAPI
 import Foundation
 
-/// Round trips of an app's own requests, and of requests that are sent in its place by the control API, in turn.
+/// Round trips of an app's own requests, and of requests sent in its place over the control API, in turn.
 enum SendBenchmark: Benchmark {
     static let name = "send"
     static let summary =
@@ -11,7 +11,7 @@ enum SendBenchmark: Benchmark {
 
     private static let bytes = 256
 
-    /// Whose requests are timed.
+    /// The sender of the timed requests.
     private enum Contestant: String, CaseIterable {
         case own = "the app's own"
         case driven = "the app's own, in a session that is driven"

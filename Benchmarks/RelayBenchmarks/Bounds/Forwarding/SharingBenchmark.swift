@@ -1,16 +1,16 @@
-// What one app's flood does to the others on a slow link.
+// The effect of one app's flood on the others on a slow link.
 
 import Foundation
 import Synchronization
 
-/// Two apps ask while a third saturates the link; the head unit reads at the link's rate.
+/// Two apps send requests while a third saturates the link; the head unit reads at the link's rate.
 enum SharingBenchmark: Benchmark {
     static let name = "sharing"
     static let summary =
         "RPC latency of two apps while a third saturates a slow link, against a plain FIFO"
 
     private static let requestBytes = 256
-    /// Between an answer and the next request, microseconds.
+    /// The pause between an answer and the next request, in microseconds.
     private static let pause: UInt32 = 5000
 
     /// What the third app sends.
@@ -20,11 +20,11 @@ enum SharingBenchmark: Benchmark {
         case small = "8 KB frames"
         case video
 
-        /// As written by the app, one by one.
+        /// The pieces that the app writes, one by one.
         func pieces(session: UInt8) -> [[UInt8]] {
             switch self {
             case .files:
-                // 1.5 KB is what the libraries cut messages into unless a head unit allows more.
+                // The libraries cut messages into 1.5 KB unless a head unit allows more.
                 [
                     Traffic.wire(
                         Traffic.multiFrameUpload(
@@ -45,7 +45,7 @@ enum SharingBenchmark: Benchmark {
         }
     }
 
-    /// A link and how fast its head unit takes bytes; nil for as they come.
+    /// A link and the rate at which its head unit takes bytes; nil to take them as they come.
     private struct Link {
         var kind: LinkKind
         var bytesPerSecond: Int?
@@ -80,7 +80,7 @@ enum SharingBenchmark: Benchmark {
         return findings
     }
 
-    /// Times in milliseconds of one contestant.
+    /// The times of one contestant, in milliseconds.
     private struct Times {
         var idle: [Double] = []
         var loaded: [Double] = []
@@ -153,7 +153,7 @@ enum SharingBenchmark: Benchmark {
         times.idleMedians.append(idle.median)
 
         let flood = Flood(load.pieces(session: shared.floodSession), write: shared.flood)
-        // Queues fill up; what was asked before that does not count.
+        // Lets queues fill up; requests before that do not count.
         usleep(setting.isQuick ? 200_000 : 500_000)
         _ = asking.take()
         let (before, start) = (headUnit.bytesReceived, Clock.now())
@@ -194,8 +194,8 @@ private final class Asking: Sendable {
 
     /// Takes the link into a thread.
     ///
-    /// Unchecked: sockets, semaphores and queues in it are safe to use from several threads, and
-    /// what else there is does not change.
+    /// Unchecked: its sockets, semaphores and queues are safe to use from several threads, and the rest
+    /// does not change.
     private struct Asker: @unchecked Sendable {
         let link: any SharedLink
     }
@@ -220,7 +220,7 @@ private final class Asking: Sendable {
         }
     }
 
-    /// Times of the requests that were answered since the last call.
+    /// The times of the requests that were answered since the last call.
     func take() -> [Double] {
         state.withLock { state in
             defer { state.milliseconds = [] }
@@ -228,7 +228,7 @@ private final class Asking: Sendable {
         }
     }
 
-    /// The same, and the age of those that wait for their answer.
+    /// The same, and the ages of requests that still wait for their answer.
     func takeAll() -> [Double] {
         let now = Clock.nanoseconds()
         return state.withLock { state in

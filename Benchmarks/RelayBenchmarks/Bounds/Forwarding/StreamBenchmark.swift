@@ -1,4 +1,4 @@
-// How many bytes relayd moves, and what they cost.
+// How many bytes relayd moves, and at what cost.
 
 import Foundation
 
@@ -27,7 +27,7 @@ enum SerialStreamBenchmark: Benchmark {
     }
 }
 
-/// What both have in common.
+/// The part that both have in common.
 private enum Streams {
     static let notes = [
         "both ends in C, frames written one by one; RPCs: PutFile and OnSystemRequest with bulk data",
@@ -41,7 +41,7 @@ private enum Streams {
     private struct Course {
         var lane: Lane
         var isVideo = false
-        /// Its log is kept.
+        /// Whether its log is kept.
         var isLogged = false
 
         var name: String {
@@ -49,8 +49,8 @@ private enum Streams {
             return isVideo ? "\(lane.name), video" : lane.name
         }
 
-        /// Lines in the log, of which there is one for each RPC that the observers saw: without
-        /// this, the rates would not be honest. Nil where nothing is kept.
+        /// The number of lines in the log, one for each RPC that the observers saw: without it, the
+        /// rates would not be honest. Nil where no log is kept.
         func loggedLines() throws -> Int? {
             isLogged ? try lane.relayd?.loggedLines() : nil
         }
@@ -93,7 +93,7 @@ private enum Streams {
         var rates = courses.map { _ in [Double]() }
         var costs = courses.map { _ in [Double]() }
         var logged: [Double] = []
-        // A first run warms up, a second tells the rate.
+        // A first run warms up, a second measures the rate.
         let expected = try streams.map { stream in
             _ = try stream.run(bytes: 1 << 20)
             return try stream.run(bytes: setting.isQuick ? 1 << 20 : 8 << 20).megabytesPerSecond
@@ -121,7 +121,7 @@ private enum Streams {
         bound(subject, link, frameBytes, rates, costs, &findings)
     }
 
-    /// What is promised of RPCs that are decoded and logged, and of video.
+    /// Adds the bounds promised for RPCs that are decoded and logged, and for video.
     private static func bound(
         _ subject: String, _ link: LinkKind, _ frameBytes: Int, _ rates: [[Double]],
         _ costs: [[Double]], _ findings: inout Findings

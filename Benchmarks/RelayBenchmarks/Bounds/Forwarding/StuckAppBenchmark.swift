@@ -58,7 +58,7 @@ enum StuckAppBenchmark: Benchmark {
         let healthy = GapReader(lane.app)
         let other = GapReader(stuck)
         guard let relayd = lane.relayd else { throw BenchmarkError("this lane has no relayd") }
-        // Buffers and windows grow to their size.
+        // Lets buffers and windows grow to their size.
         usleep(1_000_000)
         _ = healthy.takeLongestGap()
         usleep(1_000_000)
@@ -85,7 +85,7 @@ enum StuckAppBenchmark: Benchmark {
     }
 }
 
-/// Reads in a thread of its own and remembers the longest time nothing came.
+/// Reads in a thread of its own and remembers the longest time in which nothing came.
 private final class GapReader: Sendable {
     private let isStopping = Atomic(false)
     private let isDone = DispatchSemaphore(value: 0)
@@ -110,7 +110,7 @@ private final class GapReader: Sendable {
         thread.start()
     }
 
-    /// Milliseconds since the last call.
+    /// The longest gap since the last call, in milliseconds.
     func takeLongestGap() -> Double {
         Double(longest.exchange(0, ordering: .relaxed)) / 1e6
     }

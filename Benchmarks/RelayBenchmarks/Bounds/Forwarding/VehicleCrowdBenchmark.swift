@@ -6,7 +6,7 @@ import Glibc
 import OpenXCProtocol
 import Synchronization
 
-/// 100 clients of one vehicle interface that sends 1,000 messages a second, and commands beside that.
+/// 100 clients of one vehicle interface that sends 1,000 messages a second, and commands besides.
 enum VehicleCrowdBenchmark: Benchmark {
     static let name = "openxc-crowd"
     static let summary =
@@ -74,7 +74,7 @@ enum VehicleCrowdBenchmark: Benchmark {
 
     private static let quantiles = [(0.5, "p50"), (0.99, "p99")]
 
-    /// What relayd adds at p99: of each round the difference, and of these the median.
+    /// What relayd adds at p99: the median of the differences of all rounds.
     private static func added(_ through: [[Double]], _ direct: [[Double]]) -> Double {
         zip(through, direct).map { $0.percentile(0.99) - $1.percentile(0.99) }.median
     }
@@ -85,7 +85,7 @@ enum VehicleCrowdBenchmark: Benchmark {
     private static let answer =
         Array(#"{"command_response":"version","message":"8.2.1 (bench)","status":true}"#.utf8) + [0]
 
-    /// Says a version to whoever asks, in a thread of its own.
+    /// Answers each question for the version, in a thread of its own.
     private final class Answering: Sendable {
         init(_ link: Socket) {
             let thread = Thread {
@@ -102,7 +102,7 @@ enum VehicleCrowdBenchmark: Benchmark {
         }
     }
 
-    /// Asks, and waits for the answer among whatever else comes.
+    /// Asks, and waits for the answer among all other messages.
     ///
     /// - Returns: Milliseconds.
     private static func ask(_ client: Socket, _ buffer: inout [UInt8]) throws -> Double {
@@ -145,7 +145,7 @@ enum VehicleCrowdBenchmark: Benchmark {
         private let clients: [Socket]
         private let asking: Socket
 
-        /// Milliseconds of each command, and of each without relayd, in turn.
+        /// The times of the commands, with and without relayd in turn, in milliseconds.
         struct Commands {
             var times: [Double] = []
             var directTimes: [Double] = []
@@ -153,7 +153,7 @@ enum VehicleCrowdBenchmark: Benchmark {
 
         struct Result {
             var commands: Commands
-            /// Shares of one processor, per cent.
+            /// Shares of one processor, in per cent.
             var all: Double
             var loop: Double
         }
@@ -240,7 +240,7 @@ enum VehicleCrowdBenchmark: Benchmark {
         }
     }
 
-    /// Reads for all clients until so many bytes have come.
+    /// Reads for all clients until a number of bytes have come.
     private final class Reader: Sendable {
         private let isDone = DispatchSemaphore(value: 0)
         private let missing: Atomic<Int>
@@ -259,7 +259,7 @@ enum VehicleCrowdBenchmark: Benchmark {
                         let count = recv(one.fd, &buffer, buffer.count, Int32(MSG_DONTWAIT))
                         if count > 0 { missing.subtract(count, ordering: .relaxed) }
                     }
-                    // As busy clients do: not for every message.
+                    // Like busy clients, it does not wake up for every message.
                     usleep(2000)
                 }
                 isDone.signal()
@@ -276,7 +276,7 @@ enum VehicleCrowdBenchmark: Benchmark {
         }
     }
 
-    /// What is written at a time, in turn.
+    /// The pieces to write one at a time, in turn.
     private static func pieces(_ perWrite: Int) -> [[UInt8]] {
         let messages = (0..<10).map { index -> VehicleMessage in
             if index == 9 {

@@ -1,17 +1,17 @@
-// What relayd holds in memory while somebody has the dashboard open.
+// How much memory relayd holds while the dashboard is open.
 
 import ControlAPI
 import Foundation
 
-/// Requests and their answers at a steady rate, with the page's stream read and its questions asked.
+/// Requests and their answers at a steady rate, while the page's stream is read and its requests are sent.
 enum DashboardMemoryBenchmark: Benchmark {
     static let name = "dashboard-memory"
     static let summary = "resident memory with the dashboard open at 1000 messages/s"
 
-    /// Somewhat above the rate that is promised, so that it is reached.
+    /// Slightly above the promised rate, so that it is reached.
     private static let requestsPerSecond = 520
     private static let promisedRate = 1000.0
-    /// Long enough to fill the ring of 16 MiB with messages of 600 B and what is kept beside them.
+    /// Long enough to fill the ring of 16 MiB with messages of 600 B and the data kept beside them.
     private static let seconds = 45.0
     private static let looksPerSecond = 10.0
     private static let variety = 4096

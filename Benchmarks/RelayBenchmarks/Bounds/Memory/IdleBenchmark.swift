@@ -8,8 +8,8 @@ enum IdleBenchmark: Benchmark {
     static let summary =
         "memory and wake-ups of relayd with one link and one registered app, both silent"
 
-    /// What the start leaves behind must not count: worker threads that end, and timers that were
-    /// cancelled but wake the loop once more, the latest that of a StartService's answer, 20 s.
+    /// Leftovers of the start must not count: worker threads that end, and cancelled timers that wake the
+    /// loop once more, the latest that of a StartService's answer, 20 s.
     private static let settleSeconds: UInt32 = 22
     private static let watchedSeconds: UInt32 = 10
 

@@ -32,7 +32,7 @@ enum MallocBenchmark: Benchmark {
     ) throws {
         let stream = Stream(lane, direction, frameBytes: frameBytes)
         let bytes = setting.isQuick ? 16 << 20 : 64 << 20
-        // Buffers and tables grow to their size.
+        // Lets buffers and tables grow to their size.
         _ = try stream.run(bytes: bytes / 4)
         var (hot, all): ([Double], [Double]) = ([], [])
         for _ in 0..<setting.rounds {
@@ -51,7 +51,7 @@ enum MallocBenchmark: Benchmark {
             0.1, "")
     }
 
-    /// The other end of the scale: every frame is a read of its own.
+    /// Measures the other extreme: every frame is a read of its own.
     private static func measureRoundTrips(
         _ lane: Lane, _ setting: Setting, _ findings: inout Findings
     ) throws {
@@ -67,7 +67,7 @@ enum MallocBenchmark: Benchmark {
         let subject = "1 KB, one in flight, log on"
         let hot = Double(after.hot - before.hot) / frames
         findings.add(subject, "event loop", "mallocs/frame", [hot], "")
-        // Streams hide what every read costs.
+        // Streams hide the cost of every read.
         findings.bound(
             "mallocs per 1 KB frame on the hot path, one in flight", hot, .atMost, 0.1, "")
         findings.add(

@@ -1,4 +1,4 @@
-// Whether relayd stays whole and its memory flat while apps come and die for a long time.
+// Whether relayd stays intact and its memory flat while apps come and die for a long time.
 
 import ControlAPI
 import Foundation
@@ -12,7 +12,7 @@ enum SoakBenchmark: Benchmark {
         "apps that come, talk and die at random (--minutes, --apps, --seed); runs only when named"
     static let runsOnlyWhenNamed = true
 
-    /// Of the whole time, for memory to grow to its size.
+    /// The share of the whole time in which memory grows to its size.
     private static let warmUpShare = 0.2
 
     static func run(_ setting: Setting) async throws -> Findings {
@@ -68,8 +68,8 @@ enum SoakBenchmark: Benchmark {
         return findings
     }
 
-    /// Without the limits on how much one address or app may do in a second: all apps come from one
-    /// address, faster than any bench, and would be refused for that.
+    /// Lifts the limits on how much one address or app may do in a second: all apps come from one
+    /// address, faster than on any bench, and would be refused for that.
     private static func configuration(in directory: String) throws -> String {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
@@ -107,11 +107,11 @@ enum SoakBenchmark: Benchmark {
         var sessions: Int
     }
 
-    /// Once every app has left and the observers have nothing left to do.
+    /// The facts once every app has left and the observers have nothing left to do.
     private static func quiet(_ relayd: RelaydProcess) throws -> Facts {
         try relayd.until("no app is left") { $0.apps.isEmpty }
         _ = relayd.child.settledProcessorTime()
-        // Asking opens a connection; the one before it must be gone.
+        // The request opens a connection; the one before it must be closed.
         let status = try relayd.status()
         usleep(100_000)
         let descriptors = try FileManager.default.contentsOfDirectory(

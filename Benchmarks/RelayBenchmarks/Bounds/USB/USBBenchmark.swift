@@ -4,7 +4,7 @@ import ControlAPI
 import Foundation
 import Glibc
 
-/// relayd on a device made of code, beside the least program that uses the same libusb on it.
+/// relayd on a simulated device, beside the smallest program that uses the same libusb on it.
 enum USBBenchmark: Benchmark {
     static let name = "usb"
     static let summary =
@@ -29,9 +29,10 @@ enum USBBenchmark: Benchmark {
 
     // MARK: As much as goes
 
-    /// MB/s each way that are promised, if the rig can.
+    /// The promised rate each way, in MB/s, if the rig reaches it.
     private static let promisedRate = 30.0
-    /// What the rig is swept with; relayd uses four of 16 KiB, and 32 KiB once a device streams.
+    /// The values that the rig is swept with; relayd uses four transfers of 16 KiB, and 32 KiB once a device
+    /// streams.
     private static let sweep = (bytes: [4096, 16_384, 65_536], transfers: [1, 2, 4, 8])
 
     private static func streams(_ setting: Setting, _ findings: inout Findings) throws {
@@ -77,7 +78,7 @@ enum USBBenchmark: Benchmark {
                     index += 1
                 }
             }
-            // Of whichever transfers the rig moves most with.
+            // The best of all transfer settings.
             let ceiling = (0..<index).map { kind in ceilings.map { $0[kind] }.median }.max() ?? .nan
             findings.bound(
                 "usb, \(subject): rate; the rig's is \(Report.text(ceiling)) MB/s", rates.median,
@@ -113,7 +114,7 @@ enum USBBenchmark: Benchmark {
     private static let settleSeconds: UInt32 = 22
     private static let watchedSeconds: UInt32 = 10
 
-    /// One with a silent link, one whose device has never been plugged in.
+    /// Measures one relayd with a silent link, and one whose device has never been plugged in.
     private static func idle(_ setting: Setting, _ findings: inout Findings) throws {
         let lane = try Lane.relayd(setting, link: .usb)
         let empty = try FakeUSB(setting)

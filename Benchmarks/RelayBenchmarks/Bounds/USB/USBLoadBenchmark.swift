@@ -1,9 +1,9 @@
-// What 1 MB/s over USB costs relayd itself, told apart from what the fake device costs.
+// What 1 MB/s over USB costs relayd itself, without the cost of the fake device.
 
 import Foundation
 import Glibc
 
-/// relayd on a device made of code, beside itself on TCP, and socat there.
+/// relayd on a simulated device, compared with relayd on TCP and socat on TCP.
 enum USBLoadBenchmark: Benchmark {
     static let name = "usb-load"
     static let summary = "a USB device: processor time at 1 MB/s, beside TCP (umockdev)"
@@ -40,7 +40,7 @@ enum USBLoadBenchmark: Benchmark {
         }
     }
 
-    /// What goes over a lane.
+    /// The traffic over a lane.
     private struct Load {
         let frameBytes: Int
         let directions: [StreamDirection]
@@ -58,10 +58,10 @@ enum USBLoadBenchmark: Benchmark {
 
     // MARK: Measuring
 
-    /// Per cent of one core.
+    /// The promised processor use, in per cent of one core.
     private static let promisedShare = 5.0
-    /// MB/s that have to go the slower way: what takes less costs less, and proves nothing. The rest
-    /// is the granularity of the sending side's timer.
+    /// The least rate in the slower direction, in MB/s: less traffic costs less, and proves nothing. The
+    /// rest is the granularity of the sending side's timer.
     private static let leastRate = 0.95
 
     private static func measure(
@@ -95,13 +95,13 @@ enum USBLoadBenchmark: Benchmark {
     }
 
     private struct Share {
-        /// Of one core.
+        /// The processor use, in per cent of one core.
         var percent: Double
-        /// The same without what the fake device's ioctls took.
+        /// The same without the time in the fake device's ioctls.
         var own: Double
-        /// What really went the slower way, MB/s.
+        /// The actual rate in the slower direction, in MB/s.
         var rate: Double
-        /// On USB, both ways together, per second.
+        /// Transfers per second on USB, in both directions together.
         var transfers: Double
     }
 

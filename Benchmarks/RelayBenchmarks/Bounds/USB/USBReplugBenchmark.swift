@@ -1,4 +1,4 @@
-// What a thousand unplugs leave behind in relayd: memory, descriptors, bytes that nobody counted.
+// What a thousand unplugs leave behind in relayd: memory, descriptors, uncounted bytes.
 
 import ControlAPI
 import Foundation
@@ -11,11 +11,11 @@ enum USBReplugBenchmark: Benchmark {
     static let name = "usb-replug"
     static let summary = "a USB device unplugged under traffic 1,000 times: memory, bytes counted"
 
-    /// After so many rounds buffers, rings and malloc's arenas have their size.
+    /// The number of rounds after which buffers, rings and malloc's arenas have their size.
     private static let settled = 200
 
-    /// KiB that a round may cost. One transfer's buffer forgotten would be 16, one descriptor's
-    /// NIO channel some 5; what is left is the noise of malloc over all rounds.
+    /// The KiB that a round may cost. One leaked transfer buffer would be 16, one descriptor's NIO
+    /// channel some 5; the rest is the noise of malloc over all rounds.
     private static let promisedGrowth = 1.0
 
     static func run(_ setting: Setting) async throws -> Findings {
@@ -34,7 +34,7 @@ enum USBReplugBenchmark: Benchmark {
         let directory = try setting.newDirectory()
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
-        // Rings that are full when the measuring starts.
+        // Rings that are full when the measurement starts.
         options.configuration = "\(directory)/replug.yaml"
         try
             "limits: { ring: 64 KiB }\nsessions: { farewell_timeout: 100ms }\ndashboard: { enabled: false }\n"
@@ -91,7 +91,7 @@ enum USBReplugBenchmark: Benchmark {
         }
     }
 
-    /// The fewest of some looks: the connection of the last status may still be open at one.
+    /// The lowest of several counts: during one, the connection of the last status may still be open.
     private static func descriptors(of relayd: RelaydProcess) throws -> Int {
         var fewest = Int.max
         for _ in 0..<20 {

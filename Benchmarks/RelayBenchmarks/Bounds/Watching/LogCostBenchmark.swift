@@ -1,10 +1,10 @@
-// What looking at traffic costs those who wait for it to be forwarded.
+// How much observing traffic costs its forwarding.
 
 import Foundation
 import SDLProtocol
 
 /// Floods of RPCs through a relayd that decodes, validates, advises, remembers and logs, and through
-/// one that forwards and does as little else as it can, in turn.
+/// one that forwards and does as little else as possible, in turn.
 enum LogCostBenchmark: Benchmark {
     static let name = "log-cost"
     static let summary = "forwarding of 600 B RPCs with the log at full detail, against log off"
@@ -91,13 +91,13 @@ enum LogCostBenchmark: Benchmark {
 
 /// How much of a flood is in the log.
 private struct LogShare {
-    /// Percent of the frames that have a line.
+    /// The percentage of the frames that have a line.
     var seen: Double
-    /// Percent of the frames that lines of the log count as not shown.
+    /// The percentage of the frames that lines of the log count as not shown.
     var missed: Double
 
-    /// What stands in front of the number in lines that tell of missing ones: the observers were too
-    /// slow, or the reader of the log was.
+    /// The text before the number in lines that tell of missing ones: the observers were too slow, or the
+    /// reader of the log was.
     private static let notices = ["not shown: ", "… "].map { Data($0.utf8) }
 
     init(_ log: Data, frames: Int) {
@@ -109,7 +109,7 @@ private struct LogShare {
         self.missed = 100 * Double(missed) / Double(frames)
     }
 
-    /// The number of a notice; nil for any other line.
+    /// The number in a notice; nil for any other line.
     private static func missed(_ line: Data) -> Int? {
         // An RPC's line begins with its time and has a direction, which relayd's own does not.
         guard line.first == 0xE2 || line.firstRange(of: Data("·  relay".utf8)) != nil,

@@ -1,4 +1,4 @@
-// What a recording costs those who wait for traffic to be forwarded.
+// How much a recording costs the forwarding of traffic.
 
 import Foundation
 
@@ -9,9 +9,9 @@ enum RecordingBenchmark: Benchmark {
     static let summary =
         "streams of 16 KB frames while every frame is recorded or kept in memory, against neither"
 
-    /// What a head unit on USB 2 takes at most, in MB/s.
+    /// The most that a head unit on USB 2 takes, in MB/s.
     private static let pace = 40.0
-    /// Of the pace: a tenth of a second each.
+    /// The slices of paced traffic: a tenth of a second each.
     private static let slice = 0.1
 
     /// - Returns: Findings, with the bounds that Documentation/performance.md promises.
@@ -66,7 +66,7 @@ enum RecordingBenchmark: Benchmark {
         }
         for _ in 0..<setting.rounds {
             for (index, stream) in streams.enumerated() {
-                // Longer than the queue holds, so that the disk's pace is seen.
+                // Longer than the queue holds, so that the disk's speed shows.
                 let result = try stream.run(
                     seconds: setting.isQuick ? 0.5 : 1.5, rate: expected[index])
                 rates[index].append(result.megabytesPerSecond)
@@ -101,7 +101,7 @@ enum RecordingBenchmark: Benchmark {
         compare(courses, rates, subject, atLeast: 97, &findings)
     }
 
-    /// Sends at the pace, and returns what it came to: less when slices were late.
+    /// Sends at the pace, and returns the rate reached: less when slices were late.
     private static func paced(_ stream: Stream, seconds: Double) throws -> Double {
         let start = ContinuousClock.now
         let count = max(1, Int(seconds / slice))
@@ -115,7 +115,7 @@ enum RecordingBenchmark: Benchmark {
         return Double(bytes) / (start.duration(to: .now) / .seconds(1)) / 1e6
     }
 
-    /// - Parameter bound: Of the recorded one, in percent of the rate without.
+    /// - Parameter bound: Of the recorded rate, in percent of the rate without a recording.
     private static func compare(
         _ courses: [Lane.Course], _ rates: [[Double]], _ subject: String, atLeast bound: Double,
         _ findings: inout Findings
@@ -131,7 +131,7 @@ enum RecordingBenchmark: Benchmark {
 }
 
 extension Lane {
-    /// A lane by what is special about it.
+    /// A lane, named after what is special about it.
     fileprivate struct Course {
         var lane: Lane
         var name: String

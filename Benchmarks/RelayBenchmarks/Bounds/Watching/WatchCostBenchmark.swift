@@ -1,4 +1,4 @@
-// What those who look on cost those who wait for their frames.
+// How much watchers cost the forwarding of frames.
 
 import ControlAPI
 import Foundation
@@ -9,10 +9,10 @@ enum WatchCostBenchmark: Benchmark {
     static let summary =
         "forwarding of 600 B RPCs with a tail and polling, and with the dashboard, against nobody"
 
-    /// Of about a second, for each that is asked for: what is to be seen is smaller than the
-    /// differences from one second to the next.
+    /// Rounds of about a second for each requested round: the effect is smaller than the differences from
+    /// one second to the next.
     private static let rounds = 5
-    /// A script that wants to know all the time.
+    /// The interval of a script that asks all the time.
     private static let pollSeconds = 0.1
 
     static func run(_ setting: Setting) async throws -> Findings {
@@ -62,7 +62,7 @@ enum WatchCostBenchmark: Benchmark {
         }
     }
 
-    /// A relayd with those who look at it.
+    /// A relayd with its watchers.
     private final class Course {
         let name: String
         let lane: Lane
@@ -91,7 +91,7 @@ enum WatchCostBenchmark: Benchmark {
                     port: relayd.dashboardPort(), apps: relayd.status().apps.map(\.id)) : nil
         }
 
-        /// Returns when the tail has read all there was, so that it takes nothing from the next.
+        /// Returns when the tail has read everything, so that it takes no time from the next contestant.
         func settle() {
             _ = tail?.settledProcessorTime()
         }

@@ -1,4 +1,4 @@
-// The hub in this process, between socketpairs: event loop and nothing else.
+// The hub in this process, between socketpairs: the event loop and nothing else.
 
 import CMallocCounter
 import Foundation
@@ -39,7 +39,7 @@ struct HubInProcess {
         loopThread = try await loop.submit { Int(malloc_counter_thread()) }.get()
     }
 
-    /// One end goes to the relay, the other comes back.
+    /// Gives one end to the relay and returns the other.
     private static func connect(
         _ loop: any EventLoop,
         _ configure: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
@@ -58,13 +58,13 @@ struct HubInProcess {
         await observing.value
     }
 
-    /// What the event loop's thread used.
+    /// What the event loop's thread has used.
     struct Used {
         var nanoseconds = 0
         var mallocs = 0
     }
 
-    /// Sends `chunk` so many times, and waits until all of it has arrived and the loop is idle.
+    /// Sends `chunk` `count` times, and waits until all of it has arrived and the loop is idle.
     func move(
         _ chunk: [UInt8], _ count: Int, _ direction: StreamDirection
     ) throws -> Used {
@@ -72,7 +72,7 @@ struct HubInProcess {
         let before = try numbers()
         let writer = Thread {
             for _ in 0..<count {
-                // The reader notices what is missing.
+                // The reader notices missing bytes.
                 guard (try? source.write(chunk)) != nil else { return }
             }
         }
@@ -88,7 +88,7 @@ struct HubInProcess {
             mallocs: after.mallocs - before.mallocs)
     }
 
-    /// Sends `chunk` so many times, each time when the one before has arrived.
+    /// Sends `chunk` `count` times, each time when the one before has arrived.
     func moveInSteps(_ chunk: [UInt8], _ count: Int, _ direction: StreamDirection) throws {
         let (source, sink) = direction == .fromApp ? (app, headUnit) : (headUnit, app)
         let buffer = UnsafeMutableRawBufferPointer.allocate(

@@ -6,7 +6,7 @@ import Foundation
 enum LinkKind: String {
     case tcp = "TCP"
     case pty
-    /// A device made of code; only relayd opens it.
+    /// A simulated device; only relayd opens it.
     case usb = "USB"
 }
 
@@ -18,7 +18,7 @@ final class Lane {
     let session: UInt8
     /// The program in the middle.
     let child: MeasuredProcess
-    /// Set when that is relayd.
+    /// Set when the program in the middle is relayd.
     let relayd: RelaydProcess?
     /// The serial line, when there is one.
     private let line: PseudoTerminalLine?
@@ -88,19 +88,19 @@ final class Lane {
             child: child, line: far.line)
     }
 
-    /// socat with the buffer that serves it best.
+    /// socat with its best buffer size.
     static func tunedSocat(_ setting: Setting, link: LinkKind = .tcp) throws -> Lane {
         try socat(setting, buffer: 128 << 10, link: link)
     }
 
-    /// Another relayd for each that is to be measured beside ours, its log as text.
+    /// A lane for each other relayd to be measured beside ours, with its log as text.
     static func others(_ setting: Setting, link: LinkKind = .tcp) throws -> [Lane] {
         try setting.beside.map { other in
             try relayd(setting, .init(program: other.path), name: other.name, link: link)
         }
     }
 
-    /// One more app on the same link; only relayd can.
+    /// Adds an app on the same link; only relayd can have several.
     func join() throws -> (app: Socket, session: UInt8) {
         guard let relayd else { throw BenchmarkError("\(name) carries one app only") }
         sessions += 1
@@ -111,7 +111,7 @@ final class Lane {
     }
 
     private static func freePort() throws -> UInt16 {
-        // Free a moment ago; should somebody be faster, socat ends and the caller says so.
+        // Free a moment ago; if another program takes it first, socat ends and the caller reports it.
         try Socket.listen().port
     }
 
@@ -126,7 +126,7 @@ final class Lane {
     }
 }
 
-/// Where the program in the middle is to find the head unit.
+/// Where the program in the middle finds the head unit.
 private struct FarEnd {
     let line: PseudoTerminalLine?
     let usb: FakeUSB?

@@ -1,4 +1,4 @@
-// Three apps on one link, through relayd or through a plain FIFO: what `SharingBenchmark` measures.
+// Three apps on one link, through relayd or through a plain FIFO, for `SharingBenchmark`.
 
 import Foundation
 import Synchronization
@@ -12,9 +12,9 @@ protocol SharedLink {
 
     /// Sends a request of the app `index` and returns when its answer has come.
     func ask(_ index: Int, _ request: [UInt8]) throws
-    /// What the flooding app writes with; blocks while nothing is taken.
+    /// Writes for the flooding app; blocks while nothing is taken.
     var flood: @Sendable ([UInt8]) throws -> Void { get }
-    /// Ends all connections, so that nobody waits any more.
+    /// Ends all connections, so that no call waits any more.
     func end()
 }
 
@@ -54,8 +54,8 @@ struct RelayedLink: SharedLink {
     }
 }
 
-/// What a relay without scheduling is: the apps' frames go one behind the other into one connection,
-/// in the order in which the apps wanted to write, and socat passes them on.
+/// A relay without scheduling: the apps' frames go one after the other into one connection, in the
+/// order in which the apps wanted to write, and socat passes them on.
 final class FIFOLink: SharedLink {
     private let lane: Lane
     private let queue = DispatchQueue(label: "fifo")

@@ -1,5 +1,5 @@
-// A head unit in a thread of its own: takes everything, at a rate or as it comes, and answers the
-// RPCs among it.
+// A head unit in a thread of its own: reads everything, at a rate or as it comes, and answers the
+// RPC requests.
 
 import Foundation
 import Glibc
@@ -11,15 +11,15 @@ final class AnsweringHeadUnit: Sendable {
     private let isDone = DispatchSemaphore(value: 0)
     private let received = Atomic(0)
 
-    /// Bytes that have come so far.
+    /// The bytes received so far.
     var bytesReceived: Int { received.load(ordering: .relaxed) }
 
     /// - Parameters:
-    ///   - bytesPerSecond: as fast as the link is to look; nil for as it comes.
-    ///   - answers: as they travel, by session; the correlation ID is put in.
+    ///   - bytesPerSecond: the apparent speed of the link; nil to read everything as it comes.
+    ///   - answers: as they travel, by session; the correlation ID is filled in.
     init(_ socket: Socket, bytesPerSecond: Int? = nil, answers: [UInt8: [UInt8]]) {
         let thread = Thread { [self] in
-            // A peer that is gone ends the thread; whoever waits for answers notices.
+            // The thread ends when the peer is gone; the code that waits for answers notices.
             try? run(socket, bytesPerSecond, answers)
             isDone.signal()
         }
@@ -33,8 +33,8 @@ final class AnsweringHeadUnit: Sendable {
         isDone.signal()
     }
 
-    /// A throttled link takes this much at once: 5 ms of it, so that it looks like one that is slow
-    /// and not like one that stops.
+    /// A throttled link takes this much at once: 5 ms' worth, so that it looks like a slow link and not
+    /// like one that stops.
     private static let stepSeconds = 0.005
 
     private func run(
@@ -57,7 +57,7 @@ final class AnsweringHeadUnit: Sendable {
                 try answers[frame.session]?.answer(frame.correlation, over: socket)
             }
             guard let bytesPerSecond else { continue }
-            // A link that was idle owes nothing for that.
+            // Idle time gives the link no credit.
             due = max(due, Clock.now() - Self.stepSeconds) + Double(count) / Double(bytesPerSecond)
             let wait = due - Clock.now()
             if wait > 0 { usleep(UInt32(wait * 1e6)) }

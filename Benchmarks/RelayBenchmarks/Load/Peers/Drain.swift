@@ -1,4 +1,4 @@
-// Somebody who reads all the time and forgets what it was.
+// A peer that reads all the time and discards the bytes.
 
 import Foundation
 import Synchronization
@@ -9,7 +9,7 @@ final class Drain: Sendable {
     private let isDone = DispatchSemaphore(value: 0)
     private let read = Atomic(0)
 
-    /// Silence after which nothing is taken to be on its way any more.
+    /// The length of silence after which no more bytes are assumed to be on the way.
     private static let silenceMilliseconds: Int32 = 100
 
     var bytesRead: Int { read.load(ordering: .relaxed) }
@@ -32,7 +32,7 @@ final class Drain: Sendable {
         thread.start()
     }
 
-    /// Reads what is on its way, then returns; the connection stays.
+    /// Reads the bytes that are on the way, then returns; the connection stays open.
     func stop() {
         isStopping.store(true, ordering: .relaxed)
         isDone.wait()

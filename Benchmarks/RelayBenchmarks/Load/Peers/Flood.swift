@@ -1,4 +1,4 @@
-// An app that sends all the time, in a thread of its own: as fast as it may, or at a steady rate.
+// An app that sends all the time, in a thread of its own: as fast as it can, or at a steady rate.
 
 import Foundation
 import Glibc
@@ -31,7 +31,7 @@ final class Flood: Sendable {
                     guard let bytesPerSecond else { continue }
                     due = max(due, Clock.now() - 0.1) + Double(piece.count) / Double(bytesPerSecond)
                     let wait = due - Clock.now()
-                    // Shorter naps than this wake the processor more often than the load is worth.
+                    // Shorter sleeps would wake the processor more often than the load is worth.
                     if wait > 0.002 { usleep(UInt32(wait * 1e6)) }
                 }
             }
@@ -40,7 +40,7 @@ final class Flood: Sendable {
         thread.start()
     }
 
-    /// Returns when the thread has ended; a write that blocks has to be ended first.
+    /// Returns when the thread has ended; a blocking write has to be ended first.
     func stop() {
         isStopping.store(true, ordering: .relaxed)
         isDone.wait()

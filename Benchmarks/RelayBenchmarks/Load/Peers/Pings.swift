@@ -17,7 +17,7 @@ struct Pings {
         answer = Self.answer(session: session, bytes: bytes)
     }
 
-    /// What the head unit says to that.
+    /// The head unit's answer to it.
     static func answer(session: UInt8, bytes: Int) -> [UInt8] {
         Traffic.wire([Traffic.response(session: session, bytes: bytes)])
     }

@@ -4,13 +4,13 @@ import CPlainEnds
 import Glibc
 
 enum PlainEnds {
-    /// Turns what an end returned into an error.
+    /// Throws an error for a code that an end returned.
     static func check(_ code: Int32, _ what: String) throws {
         guard code != 0 else { return }
         throw BenchmarkError("\(what): \(String(cString: strerror(code)))")
     }
 
-    /// A head unit that answers while `body` runs.
+    /// Runs a head unit that answers while `body` runs.
     static func withHeadUnit<Result>(
         _ socket: Socket, _ answers: PlainAnswers, _ body: () throws -> Result
     ) throws -> Result {
@@ -31,7 +31,7 @@ enum PlainEnds {
         return try body()
     }
 
-    /// Asks over an app's connection, one request in flight.
+    /// Sends requests over an app's connection, one in flight.
     ///
     /// - Returns: Microseconds of each round trip.
     static func roundTrips(_ count: Int, _ request: [UInt8], over app: Socket) throws -> [Double] {
@@ -42,13 +42,13 @@ enum PlainEnds {
     }
 }
 
-/// What a head unit says, as it travels.
+/// A head unit's answers, as they travel.
 struct PlainAnswers {
-    /// To each RPC request.
+    /// The answer to each RPC request.
     var response: [UInt8] = []
-    /// To each StartService while there are sessions.
+    /// The answer to each StartService while there are sessions left.
     var grant: [UInt8] = []
-    /// To those that come later.
+    /// The answer to each later StartService.
     var refusal: [UInt8] = []
     var sessions = 0
 
@@ -69,11 +69,11 @@ struct PlainAnswers {
     }
 }
 
-/// Frames of one size, one behind the other.
+/// Frames of one size, one after the other.
 struct PlainFrames {
     var wire: [UInt8]
     var frameBytes: Int
-    /// Each is an RPC request.
+    /// Whether each frame is an RPC request.
     var areRequests = false
 
     func withUnsafeFrames<Result>(_ body: (UnsafePointer<plain_frames>) -> Result) -> Result {

@@ -1,4 +1,4 @@
-// Those who look at a relayd while it works: what `relayctl tail`, a script and the dashboard ask.
+// Watchers of a relayd at work: they ask what `relayctl tail`, a script and the dashboard ask.
 
 import ControlAPI
 import Foundation
@@ -7,13 +7,13 @@ import Synchronization
 
 /// HTTP/1.1 as far as a benchmark needs it.
 enum HTTP {
-    /// The body of an answer; relayd closes behind it.
+    /// The body of an answer, after which relayd closes the connection.
     static func get(_ path: String, from socket: Socket) throws -> [UInt8] {
         try socket.write(request(path, "Connection: close\r\n"))
         return try answer(path, from: socket)
     }
 
-    /// The same, of a question with a body.
+    /// The same for a request with a body.
     static func post(_ path: String, _ body: [UInt8], to socket: Socket) throws -> [UInt8] {
         let head =
             "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -39,18 +39,18 @@ enum HTTP {
     }
 }
 
-/// Asks the same again and again, in a thread of its own.
+/// Sends the same requests again and again, in a thread of its own.
 final class Poller: Sendable {
     private let isStopping = Atomic(false)
     private let isDone = DispatchSemaphore(value: 0)
     private let answered = Atomic(0)
 
-    /// Answers so far, all of them whole and with status 200.
+    /// The number of answers so far, all of them whole and with status 200.
     var answers: Int { answered.load(ordering: .relaxed) }
 
     /// - Parameters:
-    ///   - paths: asked one behind the other, then again after `seconds`.
-    ///   - connect: a connection for one question.
+    ///   - paths: requested one after the other, then again after `seconds`.
+    ///   - connect: opens a connection for one request.
     init(
         _ paths: [String], every seconds: Double, _ connect: @escaping @Sendable () throws -> Socket
     ) {
@@ -79,13 +79,13 @@ final class Poller: Sendable {
     }
 }
 
-/// Reads a stream of lines as a page does, and counts them.
+/// Reads a stream of lines as the page does, and counts them.
 final class LineReader: Sendable {
     private let socket: Socket
     private let isDone = DispatchSemaphore(value: 0)
     private let counted = Atomic(0)
 
-    /// Lines so far, notes included.
+    /// The number of lines so far, notes included.
     var lines: Int { counted.load(ordering: .relaxed) }
 
     init(_ path: String, _ socket: Socket) throws {
@@ -116,15 +116,15 @@ final class LineReader: Sendable {
     }
 }
 
-/// What the dashboard asks while it is open: the messages as they come, and each second the status
-/// and what is known of each app (`Control/Dashboard/Page/main.js`).
+/// The requests of an open dashboard: the messages as they come, and each second the status and what
+/// is known of each app (`Control/Dashboard/Page/main.js`).
 struct DashboardPage {
     let stream: LineReader
     let poller: Poller
 
-    /// How often the page looks, seconds.
+    /// The page's interval between requests, in seconds.
     private static let pace = 1.0
-    /// How much of the past it begins with.
+    /// The number of past messages that it begins with.
     private static let past = 2000
 
     /// - Parameter apps: numbers of the connected apps.

@@ -1,8 +1,8 @@
 // Finds frames in a stream without keeping them: for peers that must cost next to nothing.
 
-/// Walks over the headers of v2…v5 frames, whose sizes it believes.
+/// Walks over the headers of v2…v5 frames, and trusts their sizes.
 struct FrameScanner {
-    /// What a peer of a benchmark wants to know of a frame that has arrived whole.
+    /// What a benchmark's peer needs to know about a frame that has arrived whole.
     struct Seen {
         var session: UInt8
         var service: UInt8
@@ -12,12 +12,12 @@ struct FrameScanner {
     }
 
     private static let headerBytes = 12
-    /// Frame header and the part of the RPC header that is looked at.
+    /// The size of the frame header and of the part of the RPC header that is read.
     private static let prefixBytes = headerBytes + 8
 
     private var prefix = [UInt8](repeating: 0, count: prefixBytes)
     private var have = 0
-    /// Bytes of the frame that are still to come behind what is in `prefix`; nil before its size is
+    /// Bytes of the frame that are still to come after those in `prefix`; nil before its size is
     /// known.
     private var rest: Int?
 
@@ -47,7 +47,7 @@ struct FrameScanner {
         }
     }
 
-    /// How much of this frame belongs into `prefix`.
+    /// How many bytes of this frame belong in `prefix`.
     private var wanted: Int {
         guard have >= Self.headerBytes else { return Self.headerBytes }
         return min(Self.prefixBytes, Self.headerBytes + Int(number(at: 4)))

@@ -28,7 +28,7 @@ struct FrameSocket {
         }
     }
 
-    /// Skips frames until one fits.
+    /// Skips frames until one matches.
     mutating func next(where fits: (Frame) -> Bool) throws -> Frame {
         while true {
             let frame = try next()

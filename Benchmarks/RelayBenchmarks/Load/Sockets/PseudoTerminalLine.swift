@@ -1,4 +1,4 @@
-// A serial line made of a pty whose head unit's end is read and written with blocking calls.
+// A serial line made of a pty, whose end at the head unit is read and written with blocking calls.
 
 import CShims
 import Glibc
@@ -9,7 +9,7 @@ final class PseudoTerminalLine {
     /// The head unit's end.
     private(set) var master: Socket?
 
-    /// - Parameter directory: exists.
+    /// - Parameter directory: must exist.
     init(directory: String) throws {
         path = directory + "/ttyBench0"
         try plug()
@@ -17,9 +17,9 @@ final class PseudoTerminalLine {
 
     deinit { unplug() }
 
-    /// A new device under the same name.
+    /// Plugs in a new device under the same name.
     ///
-    /// - Returns: Its head unit's end, and when the node was there.
+    /// - Returns: The head unit's end, and when the node was there.
     @discardableResult
     func plug() throws -> (master: Socket, moment: Int64) {
         var descriptor: Int32 = -1

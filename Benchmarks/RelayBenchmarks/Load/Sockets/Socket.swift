@@ -1,15 +1,15 @@
-// Blocking POSIX sockets and ttys: the cheapest load there is, because it shares the processors with
-// what is measured.
+// Blocking POSIX sockets and ttys: the cheapest possible load, because it shares the processors with
+// the measured programs.
 
 import Glibc
 
 /// One connected or listening stream socket, or the master of a pty.
 final class Socket: Sendable {
     let descriptor: Int32
-    /// Ttys know neither `send` nor a limit for waiting.
+    /// Ttys support neither `send` nor a time limit for waiting.
     private let isTTY: Bool
 
-    /// Nothing here takes as long; a benchmark must end even when bytes get lost.
+    /// Nothing here takes this long; a benchmark must end even when bytes get lost.
     static let patienceSeconds = 30
 
     init(_ descriptor: Int32) throws {
@@ -18,7 +18,7 @@ final class Socket: Sendable {
         try Self.limitWaiting(descriptor, seconds: Self.patienceSeconds)
     }
 
-    /// - Parameter descriptor: of a pty's master; does not block.
+    /// - Parameter descriptor: of a pty's master; non-blocking.
     init(tty descriptor: Int32) {
         self.descriptor = descriptor
         isTTY = true
@@ -38,9 +38,9 @@ final class Socket: Sendable {
 
     /// Listens on a free port of this machine.
     ///
-    /// - Parameter receiveBuffer: SO_RCVBUF of what is accepted, bytes; nil leaves it to the system.
-    ///   With it segments are as on Ethernet: a window smaller than one of loopback's, of 64 KB, is
-    ///   only probed, every 200 ms.
+    /// - Parameter receiveBuffer: SO_RCVBUF of accepted sockets, in bytes; nil leaves it to the system.
+    ///   With it, segments are as on Ethernet: a window smaller than one of loopback's, of 64 KB, would
+    ///   only be probed, every 200 ms.
     static func listen(receiveBuffer: Int32? = nil) throws -> (socket: Socket, port: UInt16) {
         let socket = try Socket(stream(AF_INET))
         if let receiveBuffer {
@@ -121,7 +121,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Ends both directions: whoever waits on this socket, in whichever thread, goes on.
+    /// Ends both directions: a call that waits on this socket, in any thread, returns.
     func shutDown() {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
@@ -150,7 +150,7 @@ final class Socket: Sendable {
         try bytes.withUnsafeBytes { try write($0) }
     }
 
-    /// Whatever has arrived; 0 at the end of the stream.
+    /// Reads whatever has arrived; returns 0 at the end of the stream.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let deadline = isTTY ? Clock.now() + Double(Self.patienceSeconds) : .infinity
         while true {
@@ -165,7 +165,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Waits until a tty that was not ready is; false when something else was the matter.
+    /// Waits until a tty that was not ready is ready; false when the error was another one.
     private func waitToTryAgain(_ event: Int32) -> Bool {
         // EIO: nobody has opened the other end (yet).
         if errno == EIO {
@@ -176,7 +176,7 @@ final class Socket: Sendable {
         return awaits(event, milliseconds: Int32(Self.patienceSeconds * 1000))
     }
 
-    /// Whether there is something to read, or the end, within a time.
+    /// Whether there is something to read, or the end of the stream, within this time.
     func isReadable(within milliseconds: Int32) -> Bool {
         awaits(POLLIN, milliseconds: milliseconds)
     }
@@ -195,7 +195,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Reads and forgets so many bytes.
+    /// Reads and discards `count` bytes.
     func discard(_ count: Int, buffer: UnsafeMutableRawBufferPointer) throws {
         var rest = count
         while rest > 0 {

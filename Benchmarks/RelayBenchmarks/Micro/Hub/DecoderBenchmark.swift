@@ -33,7 +33,7 @@ enum DecoderBenchmark: Benchmark {
         return findings
     }
 
-    /// Each in storage of its own, as from a socket.
+    /// The reads, each in storage of its own, as from a socket.
     private static func reads(frames: Int, frameBytes: Int) -> [ByteBuffer] {
         let wire = Traffic.wire([
             Traffic.upload(session: 1, bytes: frameBytes, message: 1, correlation: 1)

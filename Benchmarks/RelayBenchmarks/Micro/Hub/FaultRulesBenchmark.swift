@@ -1,11 +1,11 @@
-// What fault rules cost those whom they do not concern.
+// What fault rules cost the traffic that they do not concern.
 
 import NIOCore
 import NIOPosix
 import RelayCore
 
-/// The hub between socketpairs with no rule, and with 100 of which none takes anything: both in turn, on the
-/// same hub.
+/// The hub between socketpairs with no rule, and with 100 rules of which none takes anything: both in turn,
+/// on the same hub.
 enum FaultRulesBenchmark: Benchmark {
     static let name = "fault-rules"
     static let summary = "100 fault rules that take nothing: cost per frame on the event loop"
@@ -14,7 +14,7 @@ enum FaultRulesBenchmark: Benchmark {
     /// How often the two take turns within a round.
     private static let turns = 8
 
-    /// What passes.
+    /// The frames that pass.
     private enum Load: String, CaseIterable {
         case rpc = "64 B RPC"
         case video = "16 KB video"
@@ -79,7 +79,7 @@ enum FaultRulesBenchmark: Benchmark {
                 // Neither is always the first.
                 for hasRules in turn.isMultiple(of: 2) ? [false, true] : [true, false] {
                     if hasRules { try await addRules(to: hub) }
-                    // All rules look at the first frame of a kind; what counts is all that come behind it.
+                    // All rules look at the first frame of a kind; the frames after it are measured.
                     _ = try hub.move(chunk, 1, direction)
                     let nanoseconds = try hub.move(chunk, chunks, direction).nanoseconds
                     if hasRules {

@@ -3,8 +3,8 @@
 import NIOCore
 import NIOPosix
 
-/// The hub between socketpairs, a few frames at a time: the next ones are sent when the last have arrived. It takes
-/// no time: valgrind counts, and two builds are compared. See Documentation/performance.md.
+/// The hub between socketpairs, a few frames at a time: the next ones are sent when the last have arrived. It
+/// measures no time: valgrind counts instructions, and two builds are compared. See Documentation/performance.md.
 enum HubStepsBenchmark: Benchmark {
     static let name = "hub-steps"
     static let summary =

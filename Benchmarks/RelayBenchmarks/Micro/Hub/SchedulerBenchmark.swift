@@ -5,7 +5,7 @@ import RelayCore
 import RelayTesting
 import SDLProtocol
 
-/// Takes a frame out and puts one of the same session in, with so many sessions waiting.
+/// Takes a frame out and puts one of the same session in, with several sessions waiting.
 enum SchedulerBenchmark: Benchmark {
     static let name = "scheduler"
     static let summary =
@@ -18,7 +18,7 @@ enum SchedulerBenchmark: Benchmark {
     }
 
     private static let frames = 50_000
-    /// Frames of each session that wait all the time.
+    /// The number of frames of each session that wait all the time.
     private static let depth = 4
 
     static func run(_ setting: Setting) async throws -> Findings {

@@ -34,7 +34,7 @@ extension FuzzTarget {
                     "\(head) is told that it may drive the conversation")
                 guard let admitted else { continue }
                 let needed = admitted.route.access
-                // The token is random, so no input brings it.
+                // The token is random, so no input can contain it.
                 if head.isFromBrowser || !gate.tellsToken {
                     try ensure(needed != .write, "\(head) was let in without the token")
                     try ensure(needed != .kept, "\(head) may see recordings")

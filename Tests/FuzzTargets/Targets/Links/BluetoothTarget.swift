@@ -1,4 +1,4 @@
-// A fuzz target: what bluetoothd says while a Bluetooth link is made, in any order.
+// A fuzz target: messages of bluetoothd while a Bluetooth link is made, in any order.
 
 @testable import AccessoryLinks
 
@@ -11,7 +11,8 @@ extension FuzzTarget {
             "every connection is taken or refused, one link at most is taken, and it ends once",
         maximumBytes: 256,
         seeds: {
-            // Begun, objects, registered, connected, changed, link ended; the same for one that connects.
+            // Begun, objects, registered, connected, changed, link ended; then the same for a dialogue that
+            // connects.
             [[0, 0, 1, 0x27, 2, 0, 4, 0, 5, 0, 9, 0], [1, 0, 1, 0x27, 2, 0, 3, 1, 4, 0, 9, 0]]
         },
         run: { bytes in

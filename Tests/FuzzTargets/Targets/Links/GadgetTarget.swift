@@ -1,4 +1,4 @@
-// A fuzz target: what a USB host says to relayd as a phone.
+// A fuzz target: what a USB host sends to relayd in its role as a phone.
 
 @testable import AccessoryLinks
 

@@ -1,4 +1,4 @@
-// Fuzz targets: what USB devices say of themselves.
+// Fuzz targets: what USB devices report about themselves.
 
 @testable import AccessoryLinks
 

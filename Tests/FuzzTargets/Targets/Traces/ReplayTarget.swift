@@ -1,4 +1,4 @@
-// Fuzz target: recordings that are replayed, as the head unit and as the app.
+// Fuzz target: recordings that are replayed as the head unit and as the app.
 
 import NIOCore
 import RelayCore
@@ -23,7 +23,7 @@ extension FuzzTarget {
 }
 
 extension FuzzSeeds {
-    /// A dialogue is recorded, and then said again.
+    /// Dialogues that are recorded and then repeated live.
     static func replays() -> [[UInt8]] {
         zip(dialogues(headUnit: 2, app: 1), dialogues(headUnit: 4, app: 3)).map { $0 + $1 }
     }

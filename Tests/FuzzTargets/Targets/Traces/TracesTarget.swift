@@ -1,4 +1,4 @@
-// Fuzz target: traces that relayctl makes new ones of.
+// Fuzz target: traces from which relayctl makes new ones.
 
 import Foundation
 import NIOCore
@@ -34,7 +34,7 @@ extension FuzzTarget {
 }
 
 extension FuzzSeeds {
-    /// Recorded sessions in one trace and in both, with what happens around them.
+    /// Recorded sessions in one trace and in both, with events around them.
     static func traces() -> [[UInt8]] {
         let connected = FuzzScript.Step(4, [0])
         let around: [FuzzScript.Step] = [
@@ -54,7 +54,7 @@ extension FuzzSeeds {
 }
 
 private final class TracesWorld {
-    /// One of the two that are made.
+    /// One of the two source traces.
     private struct Source {
         var encoder = TraceEncoder(
             TraceHeader(program: "relayd 0", accessory: "tcp:192.168.1.20:12345", started: ""))
@@ -153,7 +153,7 @@ private final class TracesWorld {
         }
     }
 
-    // MARK: What is made of them
+    // MARK: New traces
 
     func end() throws {
         let paths = try zip(sources, ["a", "b"]).map {
@@ -207,7 +207,7 @@ private final class TracesWorld {
         return found
     }
 
-    /// - Parameter known: The frames that may be in it; nil when they may have been changed.
+    /// - Parameter known: The frames that the trace may contain; nil when they may have been changed.
     @discardableResult
     private func made(
         _ name: String, of known: Set<ByteBuffer>?, _ make: (String) throws -> Void

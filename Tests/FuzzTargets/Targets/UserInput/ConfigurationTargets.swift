@@ -46,7 +46,7 @@ extension FuzzTarget {
             if let address = try? AccessoryAddress(text) {
                 _ = try? TransportCatalog.transport(for: address)
                 let written = address.description
-                // What is percent-encoded may be too long to be typed.
+                // A percent-encoded address may be longer than a user may type.
                 if written.utf8.count <= AccessoryAddress.maximumUTF8Count {
                     let again = try? AccessoryAddress(written)
                     try ensure(again == address, "\(address) is read back as \(again as Any)")

@@ -56,7 +56,7 @@ extension FuzzTarget {
             try follow(rule)
         })
 
-    /// Sends some messages past the rule.
+    /// Applies the rule to some messages.
     private static func follow(_ rule: FaultRule) throws {
         var stage = FaultStage<Int>(dice: FaultDice(seed: 1))
         var now = NIODeadline.uptimeNanoseconds(1_000_000_000)

@@ -37,7 +37,7 @@ extension FuzzTarget {
                 return
             }
             let written = filter.description
-            // What stands for a saved filter may be longer than a filter may be.
+            // The expansion of a saved filter may be longer than a filter may be.
             guard written.unicodeScalars.count <= 2000 else { return }
             let again: FilterExpression
             do throws(FilterError) {

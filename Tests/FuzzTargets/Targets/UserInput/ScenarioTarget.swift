@@ -78,7 +78,7 @@ extension FuzzTarget {
         return (try? JSONObject(line)).flatMap { ScenarioMessage($0) }
     }
 
-    /// Everything answers, in every way, until it is over or nothing happens any more.
+    /// Gives all kinds of answers until the scenario ends or nothing happens any more.
     private static func follow(_ scenario: Scenario) throws {
         var run = ScenarioRun(scenario)
         var now = Duration.zero

@@ -50,7 +50,7 @@ extension FuzzTarget {
                 } catch {
                     return
                 }
-                // JSON has room for more than a protobuf message may be long.
+                // JSON allows longer messages than protobuf does.
                 guard written.count <= VehicleMessageReader.maximumProtobufBytes,
                     !OpenXCWorld.seemsToHoldAnother(written)
                 else { return }
@@ -78,7 +78,7 @@ extension FuzzTarget {
             var asked = DiagnosticConversation(DiagnosticRequest(id: 0x7DF, mode: 1, pid: 12))
             var second: UInt64 = 0
             try OpenXCWorld.read(bytes, .nextBeginning) { message in
-                // Time goes on, and now and then back.
+                // Time moves forward, and occasionally back.
                 second = second &* 31 &+ 7
                 let time = NIODeadline.uptimeNanoseconds(second % 100 * 1_000_000_000)
                 facts.heard(
@@ -124,8 +124,8 @@ private enum OpenXCWords {
 }
 
 private enum OpenXCWorld {
-    /// Whether the beginning of a message, in protobuf or JSON, stands behind that of this one. A text in which
-    /// it does is taken for a length that covers messages.
+    /// Whether something that looks like the beginning of another message, in protobuf or JSON, occurs after
+    /// that of this one. A text that contains one is taken for a length that covers messages.
     static func seemsToHoldAnother(_ written: [UInt8]) -> Bool {
         written.indices.dropFirst(3).dropLast(2).contains { at in
             let (first, second, third) = (written[at], written[at + 1], written[at + 2])
@@ -134,7 +134,8 @@ private enum OpenXCWorld {
         }
     }
 
-    /// Reads the bytes in pieces whose sizes follow from them, and whole; both must come to the same.
+    /// Reads the bytes in pieces whose size depends on the bytes, and all at once; both must give the same
+    /// result.
     static func read(
         _ bytes: UnsafeRawBufferPointer, _ recovery: VehicleMessageReader.Recovery,
         _ body: (VehicleMessage) throws -> Void

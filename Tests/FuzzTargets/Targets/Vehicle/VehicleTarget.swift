@@ -1,4 +1,4 @@
-// Fuzz target: a vehicle interface and its clients, from their bytes to what each of them hears.
+// Fuzz target: a vehicle interface and its clients, from the bytes they send to what each of them receives.
 
 import OpenXCProtocol
 
@@ -26,7 +26,7 @@ extension FuzzTarget {
         })
 }
 
-/// Messages made of bytes.
+/// Messages built from bytes.
 enum FuzzMessage {
     static func ofVehicle(_ bytes: inout FuzzBytes) -> VehicleMessage {
         let time = bytes.byte() & 1 == 0 ? nil : Double(bytes.number())

@@ -1,4 +1,4 @@
-// Fuzz target: traces of a vehicle interface in the ecosystem's own form, which are read and played.
+// Fuzz target: traces of a vehicle interface in the OpenXC ecosystem's own format, read and played.
 
 import CZlib
 import Foundation
@@ -37,7 +37,7 @@ extension FuzzTarget {
 
 private struct VehicleTraceWorld {
     let text: [UInt8]
-    /// Its bits say how it is read.
+    /// Bits that choose how the text is read.
     let how: UInt8
 
     static func seeds() -> [[UInt8]] {
@@ -54,7 +54,7 @@ private struct VehicleTraceWorld {
         }
     }
 
-    /// All at once, and in pieces of one size.
+    /// Reads the text all at once, and in pieces of one size.
     func pieces() throws {
         let size = Int(how & 0x1F) * 3 + 1
         let whole = Self.lines(of: text, pieces: max(text.count, 1))
@@ -75,7 +75,7 @@ private struct VehicleTraceWorld {
         return lines + (reader.finish().map { [$0] } ?? [])
     }
 
-    /// From a file as it is, and from one that is compressed.
+    /// Reads the text from a plain or a compressed file.
     func file() throws {
         let folder = try FuzzFolder()
         defer { folder.remove() }
@@ -98,7 +98,7 @@ private struct VehicleTraceWorld {
         try ensure(!isTrace || !lines.isEmpty, "a trace without a line")
     }
 
-    /// Without a deadline nothing is left to say, and every wait ends in time.
+    /// Plays the text: every wait ends in time, and without a deadline nothing is left to send.
     func play() throws {
         var options = TracePlayer.Options()
         options.pace =
@@ -128,7 +128,7 @@ private struct VehicleTraceWorld {
             "the end is not the end")
     }
 
-    /// One member of stored blocks (RFC 1951, 3.2.4; RFC 1952, 2.3).
+    /// One gzip member of stored blocks (RFC 1951, 3.2.4; RFC 1952, 2.3).
     private static func gzip(_ text: [UInt8]) -> [UInt8] {
         var packed: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
         var rest = text[...]

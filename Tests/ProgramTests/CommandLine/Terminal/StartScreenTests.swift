@@ -9,8 +9,8 @@ import Testing
 
 @Suite("The built relayd's first screen", .serialized)
 struct StartScreenTests {
-    /// Runs a program on a new terminal of so many columns until the words are there, then ends it, and
-    /// prints what the terminal has got.
+    /// Runs a program on a new terminal of this width until the words are there, then ends it, and prints
+    /// what the terminal has received.
     private static let terminal = """
         import fcntl, os, pty, select, signal, struct, sys, termios, time
         columns, words, program = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3:]
@@ -57,7 +57,7 @@ struct StartScreenTests {
             .map { String($0) }
     }
 
-    /// The screen alone, with what differs from run to run replaced by as many columns.
+    /// The screen alone; text that differs from run to run is replaced by text of the same width.
     private static func screen(
         _ lines: [String], _ directory: TemporaryDirectory
     ) throws -> String {

@@ -1,5 +1,5 @@
-// SIGHUP at the built relayd on a terminal: from somebody who wants a reload, and from the kernel when
-// the terminal is gone.
+// SIGHUP to the built relayd on a terminal: from a user who wants a reload, and from the kernel when the
+// terminal is gone.
 
 import Glibc
 import RelayTesting

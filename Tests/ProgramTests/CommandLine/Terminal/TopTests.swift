@@ -1,5 +1,5 @@
-// relayctl top as people have it: the built program on a terminal, with keys, another size, signals, and a
-// relayd that goes and comes.
+// relayctl top as people use it: the built program on a terminal, with keys, another size, signals, and a
+// relayd that goes and comes back.
 
 import ControlAPI
 import Glibc
@@ -67,7 +67,7 @@ struct TopTests {
         #expect(try await tmux.hasOtherScreen())
     }
 
-    /// The shell is there again, with its screen and settings as they were.
+    /// Expects the shell to be back, with its screen and settings as they were.
     private static func expectShell(_ tmux: Tmux, code: Int32) async throws {
         try await tmux.until("the shell is back") { $0.last { !$0.isEmpty } == ">" }
         #expect(try await !tmux.hasOtherScreen())
@@ -183,7 +183,7 @@ struct TopTests {
         arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGILL])
     func signals(number: Int32) async throws {
         try await Self.bench { _, tmux in
-            // So that a crash leaves no file.
+            // So that a crash leaves no core file.
             try await tmux.type("ulimit -c 0")
             try await Self.start(tmux)
             kill(try await tmux.foreground(), number)
@@ -226,8 +226,8 @@ struct TopTests {
                 let top = try await tmux.foreground()
                 try await tmux.press("C-z")
                 try await tmux.until("Stopped")
-                // The sum keeps the command line itself from being taken for what it writes; without -f, wait
-                // is content with a job that has stopped.
+                // The sum keeps the command line itself from being taken for its output; without -f, wait
+                // also returns for a job that has stopped.
                 try await tmux.type(
                     "clear; echo was there; \(whileStopped)kill %1; wait -f %1; echo gone $((1 + 1))"
                 )
@@ -258,7 +258,7 @@ struct TopTests {
     {
         try await Self.bench { _, tmux in
             try await tmux.type("clear; stty rows 65535 cols 65535; LINES=99999 $RELAYCTL top")
-            // What is drawn for another size than it has is no picture.
+            // A screen drawn for another size than the terminal's does not count.
             try await tmux.until("─────")
             try await tmux.press("q")
             try await tmux.until("the shell is back") { $0.last { !$0.isEmpty } == ">" }

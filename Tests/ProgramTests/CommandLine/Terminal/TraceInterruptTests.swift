@@ -1,4 +1,4 @@
-// ^C at the commands that make a trace of others: nothing of the new one is left.
+// ^C at the commands that make a trace from others: nothing of the new trace is left.
 
 import Foundation
 import Glibc
@@ -89,7 +89,7 @@ struct TraceInterruptTests {
             let tracer = try #require(found)
             process.signal(SIGINT)
             try await until("killed by SIGINT")
-            // It would not look at what is dead before the wait is over.
+            // strace would not notice a dead process before the wait is over.
             kill(tracer, SIGKILL)
             #expect(try await process.ended() == .killed(by: SIGINT), "\(process.errors.all)")
             #expect(try Self.names(folder) == [])
@@ -121,7 +121,7 @@ struct TraceInterruptTests {
         }
     }
 
-    /// Runs until there is a draft, and no further: nobody closes the pipe that is read.
+    /// Runs the command until there is a draft, and no further: the pipe that it reads stays open.
     private static func withDraft(
         _ prefix: [String] = [],
         _ body: (ChildProcess, _ closePipe: () -> Void, _ folder: String) async throws -> Void

@@ -1,4 +1,4 @@
-// relayctl trace extract with what others read: sound by Python's wave, video byte for byte.
+// relayctl trace extract, checked with other readers: sound by Python's wave, video byte for byte.
 
 import Foundation
 import NIOCore
@@ -53,7 +53,7 @@ import Traces
         try await TemporaryDirectory.run { directory in
             try Data(Self.trace().readableBytesView).write(
                 to: URL(fileURLWithPath: directory.file("a.pcapng")))
-            // Into a folder that is there, so that the test can remove its files.
+            // Into an existing folder, so that the test can remove its files.
             let done = try await Program.relayctl.run([
                 "trace", "extract", directory.file("a.pcapng"), "-o", directory.path,
             ])

@@ -1,12 +1,12 @@
-// The built relayctl log, in front of a journalctl made of a script: what a person and a program get.
+// The built relayctl log with a script in place of journalctl: what a person and a program get.
 
 import Foundation
 import RelayTesting
 import Testing
 
 @Suite("The built relayctl log") struct LogCommandTests {
-    /// As journalctl --output=json prints them: systemd's word, relayd's own, a refused request, its answer
-    /// and advice.
+    /// Lines as journalctl --output=json prints them: systemd's message, relayd's own, a refused request, its
+    /// answer and advice.
     private static let journal = ##"""
         {"__REALTIME_TIMESTAMP":"1795257066000000","PRIORITY":"6","SYSLOG_IDENTIFIER":"systemd","_PID":"1","MESSAGE":"Started relayd."}
         {"__REALTIME_TIMESTAMP":"1795257067000000","PRIORITY":"5","SYSLOG_IDENTIFIER":"relayd","_PID":"7","RELAYD_LOGGER":"link","RELAYD_ACCESSORY":"sim:","MESSAGE":"link: opened (accessory=sim:)"}
@@ -35,7 +35,7 @@ import Testing
             let (script, asked) = (directory.file("journalctl"), directory.file("asked"))
             let text = "#!/bin/sh\necho \"$*\" >'\(asked)'\ncat <<'END'\n\(journal)\nEND\n"
             try text.write(toFile: directory.file("script"), atomically: false, encoding: .utf8)
-            // By another program: see `Program.copy`.
+            // Written by another program: see `Program.copy`.
             let made = try await ChildProcess.run(
                 "/usr/bin/install", ["--mode", "0755", directory.file("script"), script],
                 environment: Program.environment())

@@ -1,4 +1,4 @@
-// relayd's standard output when its reader goes away or hangs: what is relayed must not wait for it.
+// relayd's standard output when its reader goes away or hangs: relayed traffic must not wait for it.
 
 import ControlAPI
 import NIOCore

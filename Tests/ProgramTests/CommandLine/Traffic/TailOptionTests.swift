@@ -1,5 +1,5 @@
-// Every option of the built relayctl tail, on the messages of a built relayd: what it shows is what
-// its description says, no more and no less.
+// Every option of the built relayctl tail, on the messages of a built relayd: each shows exactly what
+// its description says.
 
 import Foundation
 import NIOCore
@@ -22,7 +22,7 @@ struct TailOptionTests {
         var function: String?
         var resultCode: String?
         var latencyMilliseconds: Double?
-        /// Of a response, the number of its request.
+        /// For a response, the number of its request.
         var request: Int?
         var level: String
         var message: String
@@ -37,7 +37,7 @@ struct TailOptionTests {
         var isBad: Bool { priority == "warning" || priority == "error" }
     }
 
-    /// The sample app goes through, then an app that does much wrong; both are gone.
+    /// Runs the sample app, then an app that does much wrong, until both have left.
     private func story(_ relayd: Relayd) async throws {
         let sample = try await Program.relayctl.run([
             "sample-app", "--connect", "127.0.0.1:\(relayd.port)", "--name", "Sample",
@@ -59,9 +59,9 @@ struct TailOptionTests {
     }
 
     /// All messages, once both apps' ends are kept, and the first answer to relayd's goodbye for the
-    /// second. Only more of these may follow, which nobody sees without --all.
+    /// second app. Only more such answers may follow, which are not shown without --all.
     private func everything(_ relayd: Relayd) async throws -> [Message] {
-        // The log is the last to be told: what it has is kept.
+        // The log is written last: what is in it is kept already.
         try await relayd.process.output.wait(for: "two apps' ends") { lines in
             lines.count { $0.contains("app closed: ") } == 2 ? () : nil
         }
@@ -89,7 +89,7 @@ struct TailOptionTests {
 
     @Test("every filter shows what it says, and every form all of it")
     func options() async throws {
-        // One that answers also what is wrong, and at once.
+        // A head unit that answers wrong requests, too, and at once.
         try await Relayd.run(accessory: "sim:?lenient=on") { relayd in
             try await story(relayd)
             let all = try await everything(relayd)
@@ -102,7 +102,7 @@ struct TailOptionTests {
     private func filters(_ relayd: Relayd, _ all: [Message]) async throws {
         let middle = all[all.count / 2].time
         #expect(all.allSatisfy { $0.level == $0.priority && !$0.message.isEmpty })
-        // An exchange is whole: what was asked, and what came of it.
+        // An exchange is shown whole: the request and its answer.
         var wentWrong = Set(all.filter(\.isBad).map(\.n))
         for answer in all {
             guard let request = answer.request else { continue }
@@ -191,7 +191,7 @@ struct TailOptionTests {
             pairs.contains {
                 $0.contains("✗ PutFile corr 7") && $0.contains(" → INVALID_DATA")
             })
-        // In a pipe nothing is folded.
+        // Into a pipe nothing is folded.
         #expect(try await tail(relayd, wrong + ["--no-fold"]) == plain)
         let refused = try await relayd.relayctl("tail", "--rpc", "Shw")
         #expect(refused.ending == .exited(64) && refused.errors.contains("did you mean 'Show'?"))

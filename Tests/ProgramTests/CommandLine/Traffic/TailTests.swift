@@ -22,7 +22,7 @@ struct TailTests {
             let log = relayd.process.output.all
             #expect(lines.count == log.count)
             for (line, logged) in zip(lines, log) {
-                // The number in front, one space between columns.
+                // The number comes first, with one space between columns.
                 #expect(line.dropFirst(6).prefix(12) == logged.prefix(12), "\(line)")
             }
 

@@ -1,11 +1,11 @@
-// Somebody who is not root, also when root runs the tests: then it is the user nobody.
+// A user who is not root, even when root runs the tests: then it is the user nobody.
 
 import Glibc
 import RelayTesting
 import Testing
 
 enum OrdinaryUser {
-    /// Another user than the one who runs the tests.
+    /// Whether it is another user than the one who runs the tests.
     static let isAnother = geteuid() == 0
 
     private static let number: uid_t = 65534

@@ -1,4 +1,4 @@
-// The built programs: where they are and in which surroundings tests start them.
+// The built programs: where they are and in which environment tests start them.
 
 import Glibc
 import RelayTesting
@@ -10,7 +10,7 @@ enum Program: String {
 
     func path() throws -> String { try "\(Self.folder())/\(rawValue)" }
 
-    /// Where the test bundle and the programs lie.
+    /// The folder of the test bundle and the programs.
     private static func folder() throws -> String {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &bytes, bytes.count)
@@ -23,15 +23,15 @@ enum Program: String {
         return try "/" + #require(bundle).split(separator: "/").dropLast().joined(separator: "/")
     }
 
-    /// What programs see of this process's environment: nothing that could change what they do.
+    /// The environment of programs: nothing of this process's that could change what they do.
     static func environment(_ additions: [String: String] = [:]) -> [String: String] {
-        // A busy machine may need longer for an answer than a person would wait; the dashboard's port
-        // is one for the whole machine.
+        // A busy machine may need longer for an answer than a person would wait; the dashboard has the
+        // same port for the whole machine.
         var environment = ["TZ": "UTC", "RELAYD_TIMEOUT": "120", "RELAYD_DASHBOARD": "off"]
         for name in ["PATH", "HOME", "LD_LIBRARY_PATH"] {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }
-        // What relayctl remembers of the tests is not for whoever runs them.
+        // Keeps what relayctl remembers of the tests out of the home of the person who runs them.
         if let folder = try? folder() { environment["XDG_STATE_HOME"] = folder + "/tests-state" }
         return environment.merging(Sanitizer.environment) { $1 }.merging(additions) { $1 }
     }
@@ -47,8 +47,8 @@ enum Program: String {
     /// Copies the program to where everybody may run it; the folder it lies in may be closed to
     /// others.
     ///
-    /// By another program: of a file that this one writes, whatever is being started in another test
-    /// may hold the descriptor, and nobody can run it ("text file busy").
+    /// Another program does the copying: if this one wrote the file, a program being started in another
+    /// test could hold the descriptor, and nobody could run the copy ("text file busy").
     func copy(to path: String) async throws {
         let done = try await ChildProcess.run(
             "/usr/bin/install", ["--mode", "0755", try self.path(), path],

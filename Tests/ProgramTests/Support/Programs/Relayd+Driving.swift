@@ -1,11 +1,11 @@
-// Apps of a relayd that lets people drive.
+// Apps of a relayd with `drive.enabled`.
 
 import ControlAPI
 import RelayTesting
 import SDLProtocol
 
 extension Relayd {
-    /// `drive.enabled`, and goodbyes that hold no test up.
+    /// `drive.enabled`, and goodbyes that hold up no test.
     static let driving = quickGoodbyes + "drive:\n  enabled: true\n"
 
     /// An app that is registered with the simulated head unit, with its session.
@@ -26,7 +26,7 @@ extension Relayd {
         return app
     }
 
-    /// Names are learned by the observers, who come behind the traffic.
+    /// Observers learn the names, and they lag behind the traffic.
     private func knows(_ name: String) async throws {
         try await until("\(name) is registered") { status in
             status.apps.contains { $0.appName == name }

@@ -5,15 +5,15 @@ import RelayTesting
 import Testing
 
 extension Relayd {
-    /// Swift's own thread pool is libdispatch's, which looks after its threads every second from its first
-    /// task on. libdispatch sets its timers to a time of day or of the machine, NIO to one from now.
+    /// Swift's own thread pool is libdispatch's, which checks its threads every second from its first
+    /// task on. libdispatch sets its timers to an absolute time, NIO to a time from now.
     func expectNoThreadPool() throws {
         let timers = try timers()
         #expect(!timers.isEmpty, "each event loop has one")
         #expect(timers.allSatisfy { $0 == "00" }, "\(timers)")
     }
 
-    /// With which flags each timer was set (proc(5), fdinfo of a timerfd).
+    /// The flags that each timer was set with (proc(5), fdinfo of a timerfd).
     private func timers() throws -> [String] {
         let (files, folder) = (FileManager.default, "/proc/\(process.pid)")
         return try files.contentsOfDirectory(atPath: "\(folder)/fd").compactMap { number in

@@ -1,4 +1,4 @@
-// A built relayd with a directory and ports of its own: what most tests of this floor hold.
+// A built relayd with a directory and ports of its own, which most of these tests use.
 
 import ControlAPI
 import Glibc
@@ -15,15 +15,15 @@ struct Relayd {
 
     var controlSocket: String { directory.file("relayd.sock") }
 
-    /// The configuration unless a test brings its own: fake head units confirm no goodbye.
+    /// The configuration unless a test has its own: fake head units do not confirm a goodbye.
     static let quickGoodbyes = """
         sessions:
           farewell_timeout: 100ms
 
         """
 
-    /// Starts relayd, runs `body`, ends relayd with SIGTERM unless the body has, and expects it to
-    /// end well.
+    /// Starts relayd, runs `body`, ends relayd with SIGTERM unless the body has ended it, and expects
+    /// it to end well.
     ///
     /// - Parameters:
     ///   - arguments: added to the usual ones.
@@ -52,7 +52,7 @@ struct Relayd {
         }
     }
 
-    /// The same for a relayd that was started in a way of the test's own.
+    /// Does the same for a relayd that the test has started in its own way.
     static func run(
         _ process: ChildProcess, in directory: TemporaryDirectory,
         endsBy expected: ChildProcess.Ending = .exited(0), _ body: (Relayd) async throws -> Void
@@ -108,15 +108,15 @@ struct Relayd {
         try await until(what, ask: status, isSo)
     }
 
-    /// Asks until so many messages have been decoded.
+    /// Asks until `count` messages have been decoded.
     func untilSeen(messages count: Int) async throws {
         let route = Routes.path(Routes.message, "\(count)")
         let ask = { try await ControlRequest.get(route, at: self.controlSocket).statusLine }
         try await until("\(count) messages have been decoded", ask: ask) { $0.contains(" 200 ") }
     }
 
-    /// Asks again and again: only for what leaves no trace on a wire, no line in a log and no change in a
-    /// file. Of such things there is no event to wait for.
+    /// Asks again and again. Only for what leaves no trace on a wire, no line in a log and no change in a
+    /// file: there is no event to wait for.
     @discardableResult
     func until<Answer>(
         _ what: String, ask: () async throws -> Answer, _ isSo: (Answer) -> Bool

@@ -1,4 +1,4 @@
-// A tty whose driver makes its callers wait: builds Tests/SlowTTY, which relayd is preloaded with.
+// A tty whose driver makes its callers wait: builds Tests/SlowTTY, which is preloaded into relayd.
 
 import Foundation
 import Glibc
@@ -6,7 +6,7 @@ import NIOCore
 import RelayTesting
 import Testing
 
-/// A pty with the habits of a real driver, which a test orders one by one.
+/// A pty with the habits of a real driver, each switched on by a test's order.
 struct SlowTTY: Sendable {
     let line: PseudoTerminal
     private let directory: TemporaryDirectory
@@ -69,14 +69,14 @@ struct SlowTTY: Sendable {
         }
     }
 
-    /// What relayd needs in its environment.
+    /// The environment variables that relayd needs.
     var environment: [String: String] {
         ["LD_PRELOAD": library, "SLOW_TTY": line.path, "SLOW_TTY_ORDERS": orders]
     }
 
     private var orders: String { directory.file("orders") }
 
-    /// What the driver does from now on; see slow_tty.c.
+    /// Sets what the driver does from now on; see slow_tty.c.
     func order(_ words: String) throws {
         // Replaced in one step: relayd reads it at any time.
         _ = try directory.write(words, to: "orders.new")

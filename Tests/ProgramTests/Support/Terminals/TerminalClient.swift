@@ -5,11 +5,11 @@ import NIOCore
 import RelayTesting
 import Testing
 
-/// What it has open is closed with `close`.
+/// Its descriptor has to be closed with `close`.
 struct TerminalClient {
     let descriptor: CInt
 
-    /// As pyserial opens a port.
+    /// Opens a port as pyserial does.
     init(_ path: String) throws {
         descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         try #require(descriptor >= 0, "\(path): \(String(cString: strerror(errno)))")
@@ -42,7 +42,7 @@ struct TerminalClient {
         return heard
     }
 
-    /// Returns when the other side has hung up; what has come before is read.
+    /// Returns when the other side has hung up; reads what came before.
     func hungUp() async throws {
         try await until("relayd hangs up") {
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -51,7 +51,7 @@ struct TerminalClient {
         }
     }
 
-    /// As many bytes as it takes now.
+    /// Writes as many bytes as the port takes now, and returns their number.
     func floods(_ bytes: [UInt8]) -> Int { max(0, write(descriptor, bytes, bytes.count)) }
 
     /// Looks again whenever there is something to read, or room to write.

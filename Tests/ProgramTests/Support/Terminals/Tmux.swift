@@ -27,7 +27,7 @@ struct Tmux {
             ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"] + variables
                 + ["bash --noprofile --norc -i"])
         do {
-            // What programs write also goes into a file, whose growth says that the screen is another.
+            // What programs write also goes into a file, whose growth shows that the screen has changed.
             try await tmux.ask(["pipe-pane", "-O", "exec cat >>'\(tmux.outputFolder)/output'"])
             try await tmux.type("PS1='> '; clear")
             try await tmux.until("the shell is there") { $0.first == ">" }
@@ -54,17 +54,17 @@ struct Tmux {
         let description: String
     }
 
-    /// Keys by tmux's names: "Up", "C-c", "q".
+    /// Presses keys by tmux's names: "Up", "C-c", "q".
     func press(_ keys: String...) async throws {
         try await ask(["send-keys"] + keys)
     }
 
-    /// Text as it is.
+    /// Types text as it is.
     func write(_ text: String) async throws {
         try await ask(["send-keys", "-l", text])
     }
 
-    /// A command line.
+    /// Types a command line.
     func type(_ command: String) async throws {
         try await write(command)
         try await press("Enter")
@@ -74,7 +74,7 @@ struct Tmux {
         try await ask(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
     }
 
-    /// Its rows, without blanks at their ends.
+    /// The rows of the screen, without blanks at their ends.
     func screen() async throws -> [String] {
         try await ask(["capture-pane", "-p"]).split(
             separator: "\n", omittingEmptySubsequences: false
@@ -87,7 +87,7 @@ struct Tmux {
         try await ask(["display-message", "-p", "#{alternate_on}"]) == "1"
     }
 
-    /// As ^S does, but at once.
+    /// Stops the terminal's output as ^S does, but at once.
     func holdOutput() async throws {
         let terminal = open(
             try await ask(["display-message", "-p", "#{pane_tty}"]), O_RDWR | O_NOCTTY)
@@ -95,7 +95,7 @@ struct Tmux {
         try #require(tcflow(terminal, TCOOFF) == 0)
     }
 
-    /// What the shell runs in front.
+    /// The process that the shell runs in the foreground.
     func foreground() async throws -> pid_t {
         let shell = try await ask(["display-message", "-p", "#{pane_pid}"])
         let children = try ProcFile.read("/proc/\(shell)/task/\(shell)/children")
@@ -104,8 +104,8 @@ struct Tmux {
 
     private var outputFolder: String { directory.file("screen") }
 
-    /// Looks, and looks again whenever a program has written something, until the screen is as described. What
-    /// changes without a word of a program is not noticed.
+    /// Looks at the screen now and whenever a program has written something, until it is as described. A change
+    /// without output of a program is not noticed.
     @discardableResult
     func until(_ what: String, _ isSo: ([String]) -> Bool) async throws -> [String] {
         let found = try await DirectoryWatch.until(outputFolder) {

@@ -1,4 +1,4 @@
-// Runs a dialogue to its end, looks at what is left, and cuts a failing one down to its core.
+// Runs a dialogue to its end, checks what is left, and cuts a failing one down to its core.
 
 import NIOCore
 import NIOEmbedded
@@ -19,7 +19,7 @@ extension HubScript {
         var holds: Int
     }
 
-    /// - Parameter tellsStory: Also say what happened.
+    /// - Parameter tellsStory: Whether to tell what happened as well.
     func run(tellsStory: Bool = false) -> Result {
         do {
             let world = try HubWorld(setting, tellsStory: tellsStory)
@@ -47,7 +47,7 @@ extension HubScript {
         }
     }
 
-    /// The same dialogue with as few steps as show the same violation.
+    /// The same dialogue with as few steps as still show the same violation.
     func shrunk(_ kind: HubModel.Violation.Kind) -> HubScript {
         var best = self
         var size = max(1, steps.count / 2)
@@ -109,19 +109,19 @@ extension HubWorld {
         pass(.seconds(25))
         flow()
         if link == nil { try openLink() }
-        // What was given up may still be answered, what was never answered is given up.
+        // Requests that were given up may still be answered; those never answered are given up.
         pass(.seconds(90))
         flow()
         checkNothingIsLeft()
         try checkNewcomer()
     }
 
-    /// Apps have more to say, or the hub has read more than goes out at their rate.
+    /// Whether apps have more to say, or the hub has read more than goes out at their rate.
     private var hasMore: Bool {
         apps.contains(where: \.hasMore) || switchboard.apps.values.contains(where: \.isPaused)
     }
 
-    /// But for those that nothing can end before the number is granted again.
+    /// The number of half messages, without those that nothing can end before the number is granted again.
     private var halfMessages: Int {
         let halves = switchboard.sdl.router.halves
         return (UInt8.min...UInt8.max).filter { !model.endedByStray.contains($0) }
@@ -163,7 +163,7 @@ extension HubWorld {
         recording?.check(switchboard.tap) { model.fail(.left, $0) }
     }
 
-    /// Whoever comes next is served as if nothing had been.
+    /// Checks that the next app is served as if nothing had happened.
     private func checkNewcomer() throws {
         guard !setting.isLossy else { return }
         let app = try connect()
@@ -195,7 +195,7 @@ extension HubWorld {
         flow()
     }
 
-    /// Embedded channels want to be closed.
+    /// Closes the embedded channels, as they require.
     func tearDown() {
         for app in apps.reversed() { app.leave() }
         link?.close()

@@ -5,7 +5,7 @@ import RelayTesting
 
 @testable import RelayCore
 
-/// One thing that happens. Steps choose among what is there, so each makes sense, or does nothing,
+/// One thing that happens. A step chooses among what is there, so it makes sense, or does nothing,
 /// whatever came before: any part of a dialogue is a dialogue.
 struct HubStep: Hashable {
     enum Kind: Int, CaseIterable {
@@ -18,15 +18,15 @@ struct HubStep: Hashable {
         // The link
         case noise, linkLost, linkBack, stall
         case pass, wait, longWait, disconnect
-        // Found out by a write, in the middle of what the hub does
+        // Found out by a write, in the middle of the hub's work
         case linkBreaks, appBreaks
         case reload
     }
 
     var kind: Kind
-    /// Which app, session or frame, out of those there are.
+    /// Chooses an app, session or frame among those there are.
     var which: Int
-    /// Bytes, frames or time, as the kind has it.
+    /// Bytes, frames or time, depending on the kind.
     var amount: Int
 }
 
@@ -37,33 +37,33 @@ struct HubSetting {
     var configuration = RelayConfiguration()
     /// Bytes the link's kernel takes; more waits in the channel, and then in the scheduler.
     var kernelBytes = Int.max
-    /// What each step lets through of the link; nil is everything.
+    /// How many bytes each step lets through on the link; nil for all.
     var passBytes: Int?
-    /// The line may bring bytes that the head unit never sent.
+    /// Whether the line may bring bytes that the head unit never sent.
     var isLossy = false
-    /// Frames arrive in pieces of at most so many bytes.
+    /// The most bytes of a piece in which frames arrive.
     var pieceBytes = Int.max
-    /// At the end the hub is told to stop; else all apps leave, and what is left behind is looked at.
+    /// Whether the hub is told to stop at the end; else all apps leave, and what is left is checked.
     var endsByStop = false
-    /// The head unit may be told to end, and is started again when the link comes back.
+    /// Whether the head unit may be told to end; it is started again when the link comes back.
     var mayCoreStop = false
-    /// Writes may fail.
+    /// Whether writes may fail.
     var mayBreak = false
-    /// Options may change.
+    /// Whether options may change.
     var mayReload = false
-    /// A recording that may miss nothing makes the hub wait.
+    /// Whether a recording that may miss nothing makes the hub wait.
     var isRecorded = false
 
-    /// The link may stand still for a while. Only where its kernel holds little: what a kernel or a
-    /// head unit has taken and not read comes in one burst afterwards, and nobody can promise that
-    /// the head unit does not count it as a flood.
+    /// Whether the link may stand still for a while. Only where its kernel holds little: bytes that a
+    /// kernel or a head unit has taken and not read come in one burst afterwards, and nobody can
+    /// promise that the head unit does not count them as a flood.
     var mayStall: Bool { kernelBytes <= 400 }
 
-    /// Half of the dialogues are of everyday kind; each of the others makes one thing hard.
+    /// Half of the dialogues are everyday ones; each of the others makes one thing hard.
     init(seed: UInt64) {
         self.seed = seed
         var random = SeededGenerator(seed: seed)
-        // What is counted per second costs less to reach.
+        // Makes limits per second cheaper to reach.
         habits.framesPerSecond = 120
         configuration.framesPerSecond = 100
         configuration.linkQueueBytes = 8 << 10
@@ -115,7 +115,7 @@ struct HubScript {
     var setting: HubSetting
     var steps: [HubStep]
 
-    /// - Parameter length: Steps.
+    /// - Parameter length: The number of steps.
     init(seed: UInt64, length: Int = 100) {
         setting = HubSetting(seed: seed)
         var random = SeededGenerator(seed: seed &* 0x9E37_79B9)

@@ -1,8 +1,8 @@
-// Random dialogues one after the other, and what came of them: for the tests and for Scripts/model.
+// Random dialogues one after the other, and their results: for the tests and for Scripts/model.
 
 import Foundation
 
-/// Dialogues from a first seed on, until so many steps have been carried out.
+/// Dialogues from a first seed on, until a number of steps have been carried out.
 struct HubSeries {
     /// A dialogue that broke a promise.
     struct Finding {
@@ -20,13 +20,13 @@ struct HubSeries {
     private(set) var seed: UInt64
     private let stride: UInt64
 
-    /// - Parameter stride: From one seed to the next; several series share the work that way.
+    /// - Parameter stride: The step from one seed to the next; lets several series share the work.
     init(seed: UInt64, stride: UInt64 = 1) {
         self.seed = seed
         self.stride = max(1, stride)
     }
 
-    /// Carries out one dialogue; what it broke first is returned.
+    /// Carries out one dialogue; returns the first promise that it broke.
     mutating func runNext() -> Finding? {
         defer { seed &+= stride }
         let result = HubScript(seed: seed).run()
@@ -40,7 +40,7 @@ struct HubSeries {
         return finding
     }
 
-    /// One of each kind is enough to read.
+    /// Whether the finding is the first of its kind; one of each is enough to read.
     func isFirstOfItsKind(_ finding: Finding) -> Bool {
         findings.first { $0.violation.kind == finding.violation.kind }?.seed == finding.seed
     }

@@ -8,7 +8,7 @@ import SDLProtocol
 @testable import RelayCore
 
 extension HubWorld {
-    /// Most apps at once; few, so that they meet.
+    /// The most apps at once; few, so that they meet.
     private static var mostApps: Int { 6 }
 
     func carryOut(_ step: HubStep) throws {
@@ -29,7 +29,7 @@ extension HubWorld {
         case .reload: reload(step)
         case .stall:
             stalledUntil = loop.now + .milliseconds(Int64(step.amount % 3000))
-            // It may be over before anybody looks.
+            // The standstill may be over before the waits are checked.
             waits = [:]
             tell("the link stands still until \(stalledUntil.uptimeNanoseconds / 1_000_000) ms")
         case .pass:
@@ -58,9 +58,9 @@ extension HubWorld {
         }
         tell("option \(step.which % 5) is changed")
         switchboard.reconfigure(configuration, accessoryAddress: "model:")
-        // By the new limits they may be longer.
+        // With the new limits, waits may be longer.
         waits = [:]
-        // What an app has said and the hub has not read yet is judged by the new options.
+        // The new options apply to what an app has said and the hub has not read yet.
         guard switchboard.tap.isHolding, configuration.foreignFrames == .close else { return }
         for app in apps { model.apps[app.number]?.mayBeClosed = true }
     }
@@ -164,7 +164,7 @@ extension HubWorld {
         if setting.passBytes == nil { app.push(.max) } else { app.push(step.amount) }
     }
 
-    /// As every library does at once.
+    /// Registers, as every library does at once.
     func register(_ app: WorldApp, _ grant: SessionGrant) {
         sessionStep(HubStep(kind: .register, which: app.number / 2, amount: 0), app, grant)
     }
@@ -246,7 +246,7 @@ extension HubWorld {
         }
     }
 
-    /// What makes sdl_core stop reading, reserve memory without end, or close the link for all.
+    /// Says what makes sdl_core stop reading, reserve memory without end, or close the link for all.
     private func hurt(_ app: WorldApp, _ grant: SessionGrant, by what: Int) {
         let (session, version) = (grant.sessionID, grant.version)
         func first(announcing bytes: UInt32) -> Frame {

@@ -1,5 +1,5 @@
 // The hub between apps and the stand-in for sdl_core, on embedded channels and a clock that moves
-// when told: carries out the steps of a dialogue and shows the model what passes.
+// when told: carries out the steps of a dialogue and shows the model the traffic.
 
 import Logging
 import NIOCore
@@ -20,20 +20,20 @@ final class HubWorld {
     var link: WorldLink?
     var random: SeededGenerator
     var lastNumber = 0
-    /// What happened, for people; kept only when asked for.
+    /// What happened, for people to read; kept only when asked for.
     private(set) var story: [String] = []
     private let tellsStory: Bool
     var storedCount = 0
-    /// Contents by correlation ID of their PutFile.
+    /// Contents of files, by the correlation ID of their PutFile.
     var files: [Int32: ByteBuffer] = [:]
     var frames = 0
     /// Steps that did something.
     var steps = 0
     var didSomething = false
     private var attendance: (at: NIODeadline, task: Scheduled<Void>)?
-    /// The link takes nothing until then.
+    /// Until when the link takes nothing.
     var stalledUntil = NIODeadline.uptimeNanoseconds(0)
-    /// Numbers what the head unit tells by itself.
+    /// Numbers the head unit's own notices.
     var lastNotice = 0
     /// What waits in the hub, and until when it may.
     var waits: [HubWait: NIODeadline] = [:]
@@ -110,7 +110,7 @@ final class HubWorld {
         for app in apps { model.apps[app.number]?.mayBeClosed = true }
     }
 
-    /// Takes what the head unit has to say onto the line, and lets some of it arrive.
+    /// Puts the head unit's output on the line, and lets some of it arrive.
     func listen(upTo bytes: Int = .max) {
         for output in core.takeOutput() {
             switch output {
@@ -137,7 +137,7 @@ final class HubWorld {
         checkCounted()
     }
 
-    /// What is dropped is counted for its app, which is told.
+    /// Checks that dropped frames are counted for their app, which is told.
     private func checkCounted() {
         for (number, app) in model.apps where app.dropped > 0 && app.isConnected {
             guard let handler = switchboard.apps[AppID(rawValue: UInt64(number))],
@@ -154,8 +154,8 @@ final class HubWorld {
         guard core.stored.count > storedCount else { return }
         for file in core.stored[storedCount...] {
             let text = "\(file.name) of \(file.appID), lives \(file.lives)"
-            // The contents tell whose they are. One app's file may have crossed the head unit's own end
-            // of its session and the next grant of the number, and be whole all the same.
+            // The contents tell whose file it is. One app's file may have crossed the head unit's own end
+            // of its session and the next grant of the number, and still be whole.
             if files[file.correlationID] != file.contents {
                 model.fail(.mixture, "stored, but not as it was sent: \(text)")
             }
@@ -183,19 +183,19 @@ final class HubWorld {
         model.fail(.left, "the traffic does not come to rest")
     }
 
-    /// What the hub waits for; it takes no time.
+    /// Reads the recording if the hub waits for it; takes no time.
     private func readRecording() {
         if switchboard.tap.isHolding { loop.run() }
     }
 
-    /// The line and the head unit go on by themselves, also in the middle of a long wait.
+    /// Lets the line and the head unit go on by themselves, even in the middle of a long wait.
     func attend() {
         var due = core.nextDeadline
         if let link, link.isBusy {
             due = loop.now + (setting.passBytes == nil ? .zero : .milliseconds(5))
             if stalledUntil > loop.now { due = stalledUntil }
         }
-        // The rest of what the head unit has said comes as slowly.
+        // The rest of what the head unit has said comes just as slowly.
         if setting.passBytes != nil, link?.hasMore == true {
             due = min(due ?? .distantFuture, loop.now + .milliseconds(5))
         }
@@ -229,9 +229,9 @@ final class HubWorld {
             }
             if stalledUntil > loop.now { next = min(next, stalledUntil) }
             if switchboard.tap.isHolding { next = loop.now }
-            // What the hub says then is to arrive then.
+            // What the hub says at its wake-up has to arrive then.
             if let wakeUp = switchboard.wakeUp?.at, wakeUp > loop.now { next = min(next, wakeUp) }
-            // Whatever ends in its time has ended then.
+            // A wait that ends in time has ended then.
             if let until = waits.values.min(), until >= loop.now {
                 next = min(next, until + .nanoseconds(1))
             }
@@ -242,7 +242,7 @@ final class HubWorld {
         }
     }
 
-    /// What goes on by itself.
+    /// Does what goes on by itself.
     func step() {
         speak()
         if let passBytes = setting.passBytes {
@@ -259,7 +259,7 @@ final class HubWorld {
 
     // MARK: - Apps
 
-    /// In one turn of the hub's loop, all that the hub reads.
+    /// Brings the hub all that it reads, in one turn of its loop.
     private func speak() {
         for app in apps { app.push(.max) }
         loop.run()
@@ -275,7 +275,7 @@ final class HubWorld {
         return app
     }
 
-    /// The connection has ended, whoever ended it.
+    /// The connection has ended, whichever side ended it.
     func gone(_ app: WorldApp) {
         guard let place = apps.firstIndex(where: { $0 === app }) else { return }
         apps.remove(at: place)
@@ -297,7 +297,7 @@ final class HubWorld {
     }
 }
 
-/// Closes a channel's outbound side to the test: what the hub writes is looked at and kept.
+/// Ends a channel's outbound side: the hub's writes are looked at here and go no further.
 final class Outlet: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -305,7 +305,7 @@ final class Outlet: ChannelDuplexHandler {
     var onWrite: (ByteBuffer) -> Void = { _ in }
     var onFlush: () -> Void = {}
     var onEnd: () -> Void = {}
-    /// A read was asked for and not answered.
+    /// Whether a read was asked for and not answered.
     var isOpen = false
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -324,7 +324,7 @@ final class Outlet: ChannelDuplexHandler {
 }
 
 extension Switchboard {
-    /// What speaks SDL here, in tests that look into it.
+    /// The hub's SDL part, for tests that look into it.
     var sdl: SDLLanguage {
         guard let sdl = language as? SDLLanguage else { preconditionFailure("not SDL") }
         return sdl

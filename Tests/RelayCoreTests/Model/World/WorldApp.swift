@@ -1,4 +1,4 @@
-// An app of the model's world: says frames, cut anywhere, and hears what the hub gives it.
+// An app of the model's world: sends frames, cut anywhere, and hears what the hub gives it.
 
 import NIOCore
 import NIOEmbedded
@@ -17,16 +17,16 @@ final class WorldApp {
     private var outboundFrames = CircularBuffer<(frame: Frame, left: Int)>()
     /// Sessions it was granted and has not ended, with the grant.
     private(set) var sessions: [SessionGrant] = []
-    /// Frames of messages that were begun and not finished, by session.
+    /// Frames of unfinished messages, by session.
     var unfinished: [UInt8: [Frame]] = [:]
     private(set) var hasLeft = false
     private var requests: Int32 = 0
     private var messageIDs: [UInt8: UInt32] = [:]
     private var saidGarbage = false
-    /// Does not read.
+    /// Whether the app does not read.
     private var isSlow = false
     private var waiting = 0
-    /// The next write fails.
+    /// Whether the next write fails.
     var isBroken = false
 
     init(number: Int, world: HubWorld) {
@@ -61,7 +61,7 @@ final class WorldApp {
         world.loop.run()
     }
 
-    /// As NIO does it where a write fails: what has come is read, then the channel is closed.
+    /// Does as NIO does where a write fails: reads what has come, then closes the channel.
     private func breakDown() {
         isBroken = false
         if world.chance(2) { push(.max) }
@@ -72,7 +72,7 @@ final class WorldApp {
         channel.close(promise: nil)
     }
 
-    /// A number for the next request: it tells whose it is, to the head unit and to the model.
+    /// The number of the next request, which tells the head unit and the model whose it is.
     func nextRequest() -> Int32 {
         requests += 1
         return Int32(number) << 12 | requests
@@ -103,16 +103,16 @@ final class WorldApp {
         outboundFrames.append((frame, frame.wire.readableBytes))
     }
 
-    /// After that nothing it says is a frame.
+    /// Says bytes that are no frame; nothing that the app says after them is one.
     func say(bytes: ByteBuffer) {
         saidGarbage = true
         outbound.writeImmutableBuffer(bytes)
     }
 
-    /// It has said more than the hub has read.
+    /// Whether the app has said more than the hub has read.
     var hasMore: Bool { outbound.readableBytes > 0 }
 
-    /// Gets so many bytes onto the way, if the hub reads.
+    /// Sends off at most `limit` bytes, if the hub reads.
     func push(_ limit: Int) {
         var left = min(limit, outbound.readableBytes)
         while left > 0, let channel, channel.isActive {
@@ -144,8 +144,8 @@ final class WorldApp {
         }
     }
 
-    /// A field of the header that hurts the head unit is enough to be closed for; the session is the
-    /// fourth byte.
+    /// A field of the header that hurts the head unit is reason enough to close the app; the session is
+    /// the fourth byte.
     private func judgeBegun() {
         guard let (frame, left) = outboundFrames.first, frame.hurtsHeadUnit else { return }
         let headerBytes = frame.wire.readableBytes - frame.payloadBytes

@@ -1,4 +1,4 @@
-// The link of the model's world: a kernel that takes so much, and bytes that arrive in pieces.
+// The link of the model's world: a kernel with limited room, and bytes that arrive in pieces.
 
 import NIOCore
 import NIOEmbedded
@@ -12,15 +12,15 @@ final class WorldLink {
     private unowned let world: HubWorld
     private let outlet = Outlet()
     private var channel: EmbeddedChannel?
-    /// Written by the hub and not taken by the kernel.
+    /// Bytes that the hub has written and the kernel has not taken.
     private var pending = ByteBuffer()
-    /// Taken by the kernel and not by the head unit.
+    /// Bytes that the kernel has taken and the head unit has not.
     private var kernel = ByteBuffer()
     private var framing = SDLCoreFraming()
-    /// Said by the head unit and not arrived.
+    /// Bytes that the head unit has sent and that have not arrived.
     private var inbound = ByteBuffer()
     private var inboundFrames = CircularBuffer<(sent: SDLCoreModel.Sent, left: Int)>()
-    /// The next write fails.
+    /// Whether the next write fails.
     var isBroken = false
 
     init(world: HubWorld, id: SDLCoreModel.ConnectionID) {
@@ -46,7 +46,7 @@ final class WorldLink {
         world.loop.run()
     }
 
-    /// As NIO does it where a write fails: what has come is read, then the channel is closed.
+    /// Does as NIO does where a write fails: reads what has come, then closes the channel.
     private func breakDown() {
         isBroken = false
         if world.chance(2) { arrive(upTo: .max) }
@@ -92,16 +92,16 @@ final class WorldLink {
         if pending.readableBytes > LinkConnection.waterMark.high { channel?.isWritable = false }
     }
 
-    /// Something is written that the head unit has not taken.
+    /// Whether the kernel has bytes that the head unit has not taken.
     var isBusy: Bool { kernel.readableBytes > 0 }
 
-    /// The head unit has said more than has arrived.
+    /// Whether the head unit has sent more than has arrived.
     var hasMore: Bool { inbound.readableBytes > 0 }
 
-    /// It would take it now.
+    /// Whether the head unit would take bytes now.
     var canDrain: Bool { isBusy && world.stalledUntil <= world.loop.now }
 
-    /// The head unit takes so many bytes.
+    /// Lets the head unit take at most `bytes` bytes.
     func drain(_ bytes: Int) {
         guard channel != nil, world.stalledUntil <= world.loop.now else { return }
         var left = bytes
@@ -115,7 +115,7 @@ final class WorldLink {
             if world.core.hasStoppedReading(id) {
                 world.model.fail(.stoppedReading, "the head unit stopped reading")
             }
-            // Of what the kernel took before a standstill nobody can promise when it arrives.
+            // Nobody can promise when bytes arrive that the kernel took before a standstill.
             if world.core.counters.floods > 0, world.stalledUntil + .seconds(2) < world.loop.now {
                 world.model.fail(.flood, "the head unit ended a session as a flood")
             }
@@ -133,7 +133,7 @@ final class WorldLink {
         inboundFrames.append((sent, sent.frame.wire.readableBytes))
     }
 
-    /// Bytes that nobody said.
+    /// Brings the hub bytes that the head unit never sent.
     func noise(_ bytes: ByteBuffer) {
         arrive(upTo: .max)
         feed(bytes)

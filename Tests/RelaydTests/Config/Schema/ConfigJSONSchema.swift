@@ -6,15 +6,15 @@ import SDLProtocol
 
 @testable import relayd
 
-// The JSON Schema of relayd.yaml, made of what the reader accepts and of the shipped file's comments.
-// `ConfigJSONSchemaTests` compare it with both, and write it when they are told to.
+// The JSON Schema of relayd.yaml, generated from what the reader accepts and from the shipped file's comments.
+// `ConfigJSONSchemaTests` compare it with both, and write it when told to.
 
 /// `config/relayd.schema.json`.
 enum ConfigJSONSchema {
     static let file = Checkout.root.appending(path: "config/relayd.schema.json")
     static let shipped = Checkout.root.appending(path: "config/relayd.yaml")
 
-    /// The document as it is to be committed.
+    /// The document to be committed.
     static func text() throws -> String {
         let data = try JSONSerialization.data(
             withJSONObject: document(),
@@ -48,7 +48,7 @@ enum ConfigJSONSchema {
         return document
     }
 
-    /// An object of these members and no others; a file or a section may be empty.
+    /// An object with these members and no others; a file or a section may be empty.
     private static func object(_ properties: [String: Any]) -> [String: Any] {
         [
             "type": ["object", "null"], "properties": properties, "additionalProperties": false,
@@ -120,11 +120,11 @@ enum ConfigJSONSchema {
             ["type": "string", "pattern": "^(?:/.*[^/])?$"]
         case .fileOrAuto:
             ["type": "string", "pattern": "^(?:auto|/.*[^/])?$"]
-        // A plain 8675309 or true is text to relayd, and something else to YAML.
+        // An unquoted 8675309 or true is text to relayd, and something else to YAML.
         case .name:
             ["type": ["string", "number", "boolean"], "minLength": 1]
         case .filter:
-            // A language of its own; nothing but ! is never one.
+            // Filters have a grammar of their own; the schema only rejects those made of nothing but !.
             [
                 "type": ["string", "number", "boolean"], "maxLength": 2000,
                 "pattern": "^$|[^!]",
@@ -140,7 +140,7 @@ enum ConfigJSONSchema {
             ]
         case .socketPath:
             ["type": "string", "pattern": "^(?:auto|/.*[^/])$", "maxLength": 107]
-        // A plain 0660 is a number to YAML, which forgets the leading zero.
+        // An unquoted 0660 is a number to YAML, which drops the leading zero.
         case .fileMode:
             [
                 "type": ["string", "integer"], "pattern": "^0?[0-7]{3}$", "minimum": 100,
@@ -153,7 +153,7 @@ enum ConfigJSONSchema {
         word.map { "[\($0.uppercased())\($0.lowercased())]" }.joined()
     }
 
-    /// The transports, and those that may have a language before them.
+    /// The transports, and those that a language may precede.
     private static let accessoryPattern: String = {
         let all = TransportCatalog.schemes.map(anyCase).joined(separator: "|")
         let spoken = AccessoryAddress.Language.transports.map(anyCase).joined(separator: "|")
@@ -179,7 +179,7 @@ enum ConfigJSONSchema {
             + "|on_change=(?:true|false)|rate=0*\(rate)"
     }()
 
-    /// A port behind it needs no brackets only where the host has no colon.
+    /// A host followed by a port needs no brackets unless it contains a colon.
     private static let hostPattern =
         "[A-Za-z0-9._-]+|\\[[A-Za-z0-9._%-]*:[A-Za-z0-9._%:-]*\\]"
 
@@ -212,7 +212,7 @@ enum ConfigJSONSchema {
         return "^(?:\(parts.joined(separator: "|")))$"
     }
 
-    /// The default as the file would have it.
+    /// The default, written as in the file.
     private static func builtIn(_ option: ConfigOption, _ defaults: Config) -> Any {
         let text = option.text(defaults)
         switch option.value(defaults) {
@@ -251,7 +251,7 @@ enum ConfigJSONSchema {
         return found
     }
 
-    /// Lines of a paragraph in one; those that are indented, such as lists of words, stay lines.
+    /// Joins the lines of a paragraph; indented lines, such as lists of words, stay separate.
     private static func joined(_ lines: [Substring]) -> String {
         var text = ""
         var isList = false

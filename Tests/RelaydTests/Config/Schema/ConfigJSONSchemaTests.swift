@@ -5,12 +5,12 @@ import Testing
 
 @testable import relayd
 
-// config/relayd.schema.json against the reader of relayd.yaml: the same keys, and for many values of
-// every option the same verdict.
+// config/relayd.schema.json against the reader of relayd.yaml: the same keys, and the same verdict on many
+// values of every option.
 
 @Suite("The JSON Schema of relayd.yaml")
 struct ConfigJSONSchemaTests {
-    /// A value of JSON: an editor sees the file as such.
+    /// A JSON value, which is what an editor makes of the file.
     enum Value: Sendable, Hashable {
         case null
         case flag(Bool)
@@ -30,7 +30,7 @@ struct ConfigJSONSchemaTests {
             }
         }
 
-        /// As relayd's reader of YAML sees it.
+        /// The value as relayd's YAML reader sees it.
         var form: ConfigValue.Form {
             switch self {
             case .null: .nothing
@@ -49,7 +49,7 @@ struct ConfigJSONSchemaTests {
         return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
-    /// What relayd says of an accessory's address.
+    /// relayd's problem with an accessory's address.
     private static func problem(withAccessory text: String) -> String? {
         do throws(AddressError) {
             _ = try TransportCatalog.transport(for: AccessoryAddress(text))
@@ -132,7 +132,7 @@ struct ConfigJSONSchemaTests {
                 if verdict { accepted += 1 }
             }
         }
-        // Each option has at least its default and a bound.
+        // Each option accepts at least its default and a bound.
         #expect(accepted > 2 * schemas.count)
     }
 
@@ -164,7 +164,7 @@ struct ConfigJSONSchemaTests {
 
     // MARK: Values to try
 
-    /// What is tried with every option, and what lies on the edge of this one.
+    /// Values tried with every option, and edge cases of this option.
     private static func values(_ shape: ConfigShape) -> [Value] {
         let edge = edges(shape)
         let asLists = edge.map { Value.list([$0]) }
@@ -211,7 +211,7 @@ struct ConfigJSONSchemaTests {
         }
     }
 
-    /// Around both bounds, in every unit.
+    /// Quantities around both bounds, in every unit.
     private static func quantities(
         _ range: ClosedRange<Int>, _ units: [(String, Int)]
     ) -> [Value] {
@@ -224,9 +224,9 @@ struct ConfigJSONSchemaTests {
         } + [.text("9223372036854775808"), .text("99999999999999999999s")]
     }
 
-    /// Left out is what a regular expression cannot say: whether an address of an accessory is good
-    /// behind its first word, IPv6 in all its forms, host bits of a network, RPCs in another case, the language of filters, a
-    /// path's bytes where they are not its characters.
+    /// Omits what a regular expression cannot express: whether an accessory's address is valid after its first
+    /// word, all forms of IPv6, host bits of a network, RPCs in other cases, the filter language, and the bytes
+    /// of a path where they differ from its characters.
     private static func texts(_ form: ConfigShape.TextForm) -> [String] {
         switch form {
         case .accessory:

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What JSON Schema says of a value, as far as `config/relayd.schema.json` uses it. A keyword that
-/// is not known here fails, so that none is passed over.
+/// Checks a value against the part of JSON Schema that `config/relayd.schema.json` uses. An unknown keyword is
+/// an error, so that none is ignored.
 struct JSONSchemaCheck {
     struct UnknownKeyword: Error { let keyword: String }
 
-    /// Whether the value is what the schema asks for.
+    /// Whether the value satisfies the schema.
     static func accepts(_ value: Any, _ schema: [String: Any]) throws -> Bool {
         for (keyword, argument) in schema {
             guard try holds(keyword, argument, value, in: schema) else { return false }
@@ -58,7 +58,7 @@ struct JSONSchemaCheck {
         }
     }
 
-    /// A number, and no Boolean: Foundation has one type for both, and takes 0 for a Boolean.
+    /// A number that is not a Boolean: Foundation uses one type for both, and takes 0 for a Boolean.
     private static func number(_ value: Any) -> Double? {
         isBoolean(value) ? nil : (value as? Int).map(Double.init) ?? value as? Double
     }

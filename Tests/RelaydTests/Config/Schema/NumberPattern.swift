@@ -1,9 +1,9 @@
-// Regular expressions for ranges of whole numbers: what JSON Schema needs to bound a number that
-// stands in front of a unit.
+// Regular expressions for ranges of whole numbers, with which JSON Schema can bound a number that precedes a
+// unit.
 
-/// A regular expression that matches the decimal digits of the numbers in a range, and no other.
+/// A regular expression that matches the decimal digits of the numbers in a range, and nothing else.
 enum NumberPattern {
-    /// - Parameter range: from 0 up. Leading zeros are not part of it.
+    /// - Parameter range: Starts at 0 or above. Leading zeros are not matched.
     static func text(_ range: ClosedRange<Int>) -> String {
         let (low, high) = (digits(range.lowerBound), digits(range.upperBound))
         var parts: [String] = []
@@ -19,7 +19,7 @@ enum NumberPattern {
         String(number).compactMap(\.wholeNumberValue)
     }
 
-    /// Alternatives for the numbers from `low` to `high`, which have the same length.
+    /// Alternatives for the numbers from `low` to `high`, which have the same number of digits.
     private static func between(_ low: ArraySlice<Int>, _ high: ArraySlice<Int>) -> [String] {
         guard let first = low.first, let last = high.first else { return [""] }
         let (lowRest, highRest) = (low.dropFirst(), high.dropFirst())

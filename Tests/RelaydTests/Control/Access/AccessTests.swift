@@ -8,10 +8,10 @@ import Testing
 
 @testable import relayd
 
-// Who may ask what, whatever way it is spelt: every spelling of every path, with every method, by
-// every door and in every role gets the verdict of the route, or is not found.
+// Who may ask for what, however the path is spelt: for every spelling of every path, with every method, at
+// every door and in every role, the answer is the route's verdict, or not found.
 
-/// Other ways to write the path of a route. None of them is the route.
+/// Other spellings of a route's path. None of them is the route.
 private func spellings(of path: String) -> [String] {
     let segments = path.split(separator: "/").map(String.init)
     func with(_ index: Int, _ change: (String) -> String) -> String {
@@ -48,7 +48,7 @@ private func spellings(of path: String) -> [String] {
     return all.filter { $0 != path }
 }
 
-/// What the table says about a path, found the slow and obvious way: by comparing texts.
+/// The table's entries for a path, found the slow and obvious way: by comparing text.
 private func routes(at target: String) -> [Route] {
     let path = String(target.prefix { $0 != "?" })
     guard path.hasPrefix("/"), !target.contains("#") else { return [] }
@@ -82,17 +82,17 @@ private enum Door: CaseIterable {
 }
 
 private enum Role: CaseIterable {
-    /// The user relayd runs as, with a tool; over TCP anybody.
+    /// A tool of the user that relayd runs as; over TCP, of any user.
     case tool
-    /// Whom the socket's mode lets in, and nothing else.
+    /// A user whom the socket's mode lets in, without further rights.
     case onlooker
     case toolWithToken, toolWithWrongToken
     case browser, browserWithToken
-    /// One that asks its own host by plain HTTP, where browsers say little.
+    /// A browser that asks its own host by plain HTTP, where browsers send few marks.
     case plainBrowser
     /// A page of another web site.
     case otherSite, otherSiteWithToken, rebound
-    /// A page of a host that is called relayd in its network, at a port with a forwarded socket.
+    /// A page from a host that its network calls relayd, at a port with a forwarded socket.
     case namesake
 
     var hasToken: Bool {
@@ -108,7 +108,7 @@ private enum Role: CaseIterable {
     }
     var mayWrite: Bool { self != .onlooker }
 
-    /// Header fields beside Host.
+    /// The header fields besides Host.
     func fields(_ token: String) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         if hasToken { fields.append(("Authorization", "Bearer \(token)")) }
@@ -133,7 +133,7 @@ private enum Role: CaseIterable {
         default: "127.0.0.1"
         }
     }
-    /// Whom no door lets in.
+    /// Whether the role is let in by no door.
     var isStranger: Bool {
         switch self {
         case .rebound, .otherSite, .otherSiteWithToken, .namesake: true
@@ -150,12 +150,12 @@ private enum Role: CaseIterable {
     }
 }
 
-/// What somebody should be told, as a status; 200 for whatever the handler says.
+/// The expected statuses; 200 stands for the handler's own answer.
 private func verdict(_ door: Door, _ role: Role, _ method: String, _ routes: [Route]) -> Set<Int> {
     let method = method == "HEAD" ? "GET" : method
     let route = routes.first { $0.method == method }
     guard !role.isStranger else {
-        // The spelling is looked at first; then nobody gets any further.
+        // The spelling is checked first; after that, strangers are refused.
         return routes.isEmpty ? [400, 403, 404] : [403]
     }
     guard !routes.isEmpty else { return [400, 404] }
@@ -177,15 +177,15 @@ private let methods = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get", "BREW",
 ]
 
-/// The path of a route with something in its variable segments.
+/// The path of a route with its variable segments filled in.
 private func example(_ route: Route) -> String {
     Routes.path(route.path, route.path == Routes.pageFile ? "main.js" : "1", "Show")
 }
 
-// One after the other: there are many requests, and others need the processor as well.
+// Serialized: there are many requests, and other tests need the processor as well.
 @Suite("Access by route", .serialized)
 struct AccessTests {
-    // Not a case for each path: between two cases, a busy test process lets everybody else go first.
+    // Not one case per path: between two cases, a busy test process runs all the other tests first.
     @Test("every spelling of a path, with every method, door and role: the verdict of the route")
     func onPaper() async {
         await onOwnThread {
@@ -202,7 +202,7 @@ struct AccessTests {
         var asked = 0
         for target in [path, path + "?", path + "?x=/v1/dashboard"] + spellings(of: path) {
             let routes = routes(at: target)
-            // Of a path that is not there, all methods are alike.
+            // For an unknown path, all methods give the same answer.
             for method in routes.isEmpty ? ["GET", "PUT", "BREW"] : methods {
                 for (door, gate) in gates {
                     for (role, head) in heads {
@@ -272,7 +272,7 @@ struct AccessTests {
                 #expect(status(door, .otherSiteWithToken, path) == 403)
             }
         }
-        // Where others look.
+        // For comparison, a route that others may read.
         #expect(status(.port, .browser, Routes.messages) == 200)
         #expect(status(.socket, .onlooker, Routes.messages) == 200)
     }
@@ -285,7 +285,7 @@ struct AccessTests {
         ] {
             let (dashboard, port) = try dashboardOnAPort()
             let token = try #require(dashboard.report.token)
-            // The peer is who the kernel would say; the rest of the way is the real one.
+            // The kernel's answer about the peer is replaced; the rest of the way is real.
             let uid = role.mayWrite ? geteuid() : 12_345
             let peer = ControlPeer(pid: 1, uid: uid, groups: [])
             try await ControlTestServer.with(dashboard: dashboard, asIf: peer) { test in
@@ -302,7 +302,7 @@ struct AccessTests {
                             let status = Int(answer.dropFirst(9).prefix(3)) ?? 0
                             let expected = verdict(door, role, method, routes(at: target))
                             let what = "\(method) \(target) by \(door) as \(role)"
-                            // What is no path for the parser either is 400 whoever asks.
+                            // A target that the parser cannot read is 400, whoever asks.
                             #expect(
                                 expected.contains(status)
                                     // Without a body there is nothing to switch.
@@ -319,7 +319,7 @@ struct AccessTests {
         }
     }
 
-    /// One that listens, and where.
+    /// A dashboard that listens, and its port.
     private func dashboardOnAPort() throws -> (dashboard: DashboardEndpoint, port: Int) {
         var configuration = Config.Dashboard()
         configuration.enabled = true
@@ -370,14 +370,14 @@ struct AccessTests {
                     let refused = try await status("1.1", path, door)
                     #expect(refused.code == "400", "\(path): \(refused.words)")
                     #expect(refused.words.contains("names no host"), "\(refused.words)")
-                    // What stands for it inside is no way in either.
+                    // relayd's internal marker for a missing host is not accepted either.
                     #expect(try await status("1.1", path, door, "Host: ,\r\n").code == "400")
                 }
             }
             #expect(try await status("1.0", Routes.status, nil).code == "200")
-            // The port is for those who say whom they mean.
+            // The port is only for requests that name their host.
             #expect(try await status("1.0", Routes.status, port).code == "403")
-            // An empty one is what HTTP/1.1 has for a target without a host.
+            // An empty host is HTTP/1.1's form for a target without a host.
             #expect(try await status("1.1", Routes.status, nil, "Host:\r\n").code == "200")
         }
     }
@@ -388,7 +388,7 @@ struct AccessTests {
             .items
         #expect(items.map(\.name) == ["app", "app", "function", "x", "y"])
         #expect(items.map(\.value) == ["My App", "C++", "!Show", "", "="])
-        // U+0301 makes another character of each, and nothing else of the path.
+        // U+0301 combines with each delimiter into another character, but changes nothing else in the path.
         let marked = "/v1/messages?\u{301}limit=\u{301}3&\u{301}app=a+\u{301}"
         #expect(try RequestTarget(marked).segments == ["v1", "messages"])
         let read = try RequestQuery(marked).items.map { "\($0.name)=\($0.value)" }

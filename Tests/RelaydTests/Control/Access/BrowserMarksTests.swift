@@ -2,7 +2,7 @@ import Testing
 
 @testable import relayd
 
-// Heads as browsers and programs really send them.
+// Headers as browsers and programs really send them.
 
 @Suite("BrowserMarks")
 struct BrowserMarksTests {
@@ -15,7 +15,7 @@ struct BrowserMarksTests {
         }
     }
 
-    /// From a page to its own host by plain HTTP, which is when they say least.
+    /// From a page to its own host by plain HTTP, the case in which browsers send the fewest marks.
     @Test(
         "a browser, also where it sends neither Origin nor Sec-Fetch",
         arguments: [
@@ -27,7 +27,7 @@ struct BrowserMarksTests {
             Accept-Encoding: gzip, deflate
             Accept-Language: en-US,en;q=0.9
             """,
-            // Firefox, whose pages may choose the User-Agent.
+            // Firefox, where pages may choose the User-Agent.
             """
             User-Agent: curl/8.5.0
             Accept: */*
@@ -36,7 +36,7 @@ struct BrowserMarksTests {
             Connection: keep-alive
             Priority: u=4
             """,
-            // One whose owner hides the language.
+            // A browser whose owner hides the language.
             "User-Agent: Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15",
             "Referer: http://relayd/", "Origin: http://localhost:2777", "Accept-Language:",
             "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors", "Sec-GPC: 1",

@@ -44,13 +44,13 @@ struct ControlSharesTests {
             }
         }
         #expect(places.count == 8)
-        // Not its share stands in the way, which it has not begun to use.
+        // The limit stands in the way, not the peer's share, which is still unused.
         let full = ControlShares.Full(limit: .init("control", .connections, 10))
         #expect(throws: full) { try shares.connect(.address("127.0.0.1")) }
         let hits = overflow.hits.first { $0.name == "control.connections" }?.count ?? 0
         var own = [try shares.connect(.user(900)), try shares.connect(.user(0))]
         #expect(overflow.hits.first { $0.name == "control.connections" }?.count == hits)
-        // It goes beyond the limit, which is told.
+        // This connection goes beyond the limit, which is counted.
         own.append(try shares.connect(.user(0)))
         #expect(overflow.hits.first { $0.name == "control.connections" }?.count == hits + 1)
         withExtendedLifetime((places, own)) {}

@@ -5,7 +5,7 @@ import Testing
 
 @testable import relayd
 
-// Who is let in: by host, by the site behind the request, by token. On paper, without sockets.
+// Who is let in: by host, by the site behind the request, and by token. On paper, without sockets.
 
 @Suite("The gate of the control API")
 struct RequestGateTests {
@@ -150,7 +150,7 @@ struct RequestGateTests {
     func rebinding(configured: String) throws {
         var configuration = Config.Dashboard()
         configuration.address.host = configured
-        // The default needs the token everywhere; this is the most that can be opened.
+        // By default every read needs the token; this setting opens the most.
         configuration.tokenToRead = false
         // Off, so that nothing listens; the gate is the same.
         configuration.enabled = false
@@ -171,7 +171,7 @@ struct RequestGateTests {
                         fetchSite: "same-origin"),
                 ]
                 for head in heads {
-                    // 403: no name of this relayd. 401: a name, which needs the token then.
+                    // 403: not a name of this relayd. 401: one of its names, which then needs the token.
                     let found = try status(gate, route.path, head)
                     #expect(found == 403 || found == 401, "\(authority ?? "-") \(route.path)")
                 }
@@ -193,7 +193,7 @@ struct RequestGateTests {
             #expect(
                 try status(Self.socket, Routes.reload, "POST", head) == 200, "\(authority ?? "-")")
         }
-        // A name without a dot can be anybody's, in a network that gives names by DHCP.
+        // In a network that assigns names by DHCP, a name without a dot can be anybody's.
         for authority in ["evil", "x", "evil.example", "evil.example:2777", "10.0.0.1", "relayd."] {
             let head = RequestGate.Head(authority: authority)
             #expect(try status(Self.socket, Routes.status, head) == 403, "\(authority)")
@@ -204,7 +204,7 @@ struct RequestGateTests {
     func nameWithPort() throws {
         for authority in ["relayd:2777", "RELAYD:2777", "relayd:80", "relayd:", "relayd."] {
             for token in [nil, "Bearer \(Self.token.text)"] {
-                // What a browser sends to such a name looks like a program's request otherwise.
+                // Apart from the name, such a request from a browser looks like a program's.
                 let head = RequestGate.Head(authority: authority, authorization: token)
                 for route in Routes.all {
                     #expect(
@@ -228,7 +228,7 @@ struct RequestGateTests {
                 #expect(try status(Self.socket, Routes.status, head) == 401)
                 #expect(try status(Self.socket, Routes.reload, "POST", head) == 401)
                 #expect(try status(Self.socket, Routes.dashboard, head) == 403)
-                // The page can be opened, and asks for it.
+                // The page itself can be opened, and asks for the token.
                 #expect(try status(Self.socket, Routes.page, head) == 200)
                 #expect(
                     Self.socket.access(head, DriveSwitch(false))

@@ -52,7 +52,7 @@ import Testing
     @Test("what the kernel cannot name is nobody: neither member, owner nor a number for the log")
     func unknown() throws {
         let unknown = UnknownIDs(user: 65_534, group: 65_534)
-        // Under PrivateUsers= the socket's group and every group of every peer read as this.
+        // Under PrivateUsers= the socket's group and all groups of every peer appear as this one.
         let policy = WritePolicy(
             owner: 900, group: 65_534, isReadOnlyForOthers: true, unknown: unknown)
         #expect(policy.isGroupUnknown && policy.group == nil)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import relayd
 
-// A dashboard on a port of its own, and browsers that speak to it: for the tests of the dashboard's server.
+// A dashboard on a port of its own and browsers that talk to it, for the tests of the dashboard's server.
 
 /// The dashboard over real sockets.
 enum DashboardBench {
@@ -73,7 +73,7 @@ enum DashboardBench {
 
     struct Answer: Sendable {
         let status: String
-        /// Names in lower case.
+        /// Header fields; their names are in lower case.
         let headers: [String: String]
         let body: String
 

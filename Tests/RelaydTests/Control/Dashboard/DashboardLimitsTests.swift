@@ -11,14 +11,14 @@ import Testing
 
 @testable import relayd
 
-// What the dashboard's port may cost, how it begins and how it ends.
+// What the dashboard's port may cost, and how it starts and stops.
 
 @Suite("The dashboard's limits, beginning and end")
 struct DashboardLimitsTests {
     private typealias Browser = DashboardBench.Browser
     private typealias Answer = DashboardBench.Answer
 
-    /// Connections that ask nothing.
+    /// Connections that send no request.
     private final class Crowd: Sendable {
         private let browser: Browser
         private let waiting: Mutex<[pollfd]>
@@ -31,25 +31,26 @@ struct DashboardLimitsTests {
                 })
         }
 
-        /// What one of them is told before it has asked anything.
+        /// The answer that one of the connections receives before it has sent a request.
         func refusal() throws -> String {
             while true {
-                // Nothing here may take this long; without it a failing test would hang.
+                // Nothing here may take this long; without the limit a failing test would hang.
                 let (count, index) = waiting.withLock { waiting in
                     let count = poll(&waiting, nfds_t(waiting.count), 30_000)
                     return (count, waiting.firstIndex { $0.revents != 0 })
                 }
                 let ready = try #require(count > 0 ? index : nil, "none was told anything")
                 let descriptor = waiting.withLock { $0[ready].fd }
-                // Asked when the answer is there already, as many clients do.
+                // The request is sent when the answer is there already, as many clients do.
                 browser.test.send(
                     "GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
                 let text = try #require(browser.test.readToEnd(descriptor), "it was not closed")
                 if !text.isEmpty { return text }
-                // It has asked nothing for too long, and another takes its place.
+                // The connection has been silent for too long, so another takes its place.
                 let next = try browser.connect()
                 waiting.withLock { $0[ready].fd = next }
-                // Not before: `leave` would close it once more, and by then it may be another's.
+                // Not before: otherwise `leave` would close the descriptor again, when another connection may
+                // own it.
                 close(descriptor)
             }
         }
@@ -106,7 +107,7 @@ struct DashboardLimitsTests {
         let port = try DashboardBench.port(of: dashboard)
         try await ControlTestServer.with(dashboard: dashboard, overflow: overflow) { test in
             let browser = Browser(test: test, port: port)
-            // Which of them is one too many is the server's loops' choice, so that all are looked at.
+            // The server's event loops decide which connection is one too many, so all are checked.
             let count = Config().dashboard.connectionsPerPeer + 1
             let crowded = try await blocking { try Crowd(count, browser) }
             let refusal = try await blocking { try crowded.refusal() }
@@ -121,7 +122,7 @@ struct DashboardLimitsTests {
             #expect(try await test.get(Routes.status).hasPrefix("HTTP/1.1 200"))
             crowded.leave()
             var later = ""
-            // The places are free once the server has seen them leave.
+            // The places are free once the server has seen the clients leave.
             while later != "200" { later = try await browser.ask(Routes.status).status }
         }
     }
@@ -205,7 +206,7 @@ struct DashboardLimitsTests {
         let overflow = ControlOverflow()
         try await withOnePlace(overflow: overflow) { browser in
             let test = browser.test
-            // It never hangs up.
+            // This client never hangs up.
             let (clients, answers) = try await blocking {
                 var clients: [Int32] = []
                 var answers: [Substring?] = []
@@ -222,7 +223,7 @@ struct DashboardLimitsTests {
             defer { for client in clients { close(client) } }
             #expect(answers.count { $0 != "HTTP/1.1 200" } == 0)
             #expect(overflow.hits.map(\.name) == [])
-            // Nobody is there any more: the system answers with a reset, whatever relayd does.
+            // The connections are closed: the system answers with a reset, whatever relayd does.
             for client in clients { test.send("x", to: client) }
             let reset = Int16(POLLERR | POLLHUP)
             let closed = try await blocking {
@@ -244,7 +245,7 @@ struct DashboardLimitsTests {
             browser.test.send("GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", to: first)
             _ = try await browser.test.read(first, until: "\r\n\r\n")
             let began = NIODeadline.now()
-            // Its place is free after a while in which it asks nothing.
+            // Its place becomes free after it has been silent for a while.
             for _ in 0..<40 {
                 guard try await browser.ask(Routes.health).status == "429" else { break }
             }
@@ -279,7 +280,7 @@ struct DashboardLimitsTests {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let place = await DashboardEndpoint.place(of: configuration, on: loop) { wanted in
             try #require(wanted.host == "car.test" && !loop.inEventLoop)
-            // The name server does not answer before the loop has done something else.
+            // The name server answers only after the loop has done something else.
             try loop.submit {}.wait()
             return try SocketAddress(ipAddress: "127.0.0.1", port: wanted.port)
         }

@@ -11,7 +11,7 @@ import Testing
 
 @testable import relayd
 
-// The dashboard over real sockets: page and headers, and what the port refuses.
+// The dashboard over real sockets: page, headers, and refusals by the port.
 
 @Suite("The dashboard's server")
 struct DashboardServerTests {
@@ -71,7 +71,7 @@ struct DashboardServerTests {
                 let answer = try await browser.ask(path)
                 #expect(answer.status == "200", "\(path)")
                 #expect(answer.headers["x-content-type-options"] == "nosniff")
-                // XML's own name is no request.
+                // The XML namespace is not a request.
                 let body = answer.body.replacing("http://www.w3.org/2000/svg", with: "")
                 #expect(!body.contains("http://") && !body.contains("https://"), "\(path)")
                 for match in answer.body.matches(of: #/(?:src|href)="(\/[^"#]+)"/#) {
@@ -100,7 +100,7 @@ struct DashboardServerTests {
             #expect(!policy.contains("unsafe") && !policy.contains("*"))
             #expect(answer.headers["x-frame-options"] == "DENY")
             #expect(answer.headers["referrer-policy"] == "no-referrer")
-            // What the policy would forbid is not there.
+            // The page contains nothing that the policy would forbid.
             #expect(!answer.body.contains("style=\"") && !answer.body.contains("onclick"))
             #expect(answer.body.matches(of: #/<script(?![^>]*src=)/#).isEmpty)
         }
@@ -123,7 +123,7 @@ struct DashboardServerTests {
         }
     }
 
-    // MARK: Who may what
+    // MARK: Permissions
 
     @Test("looking is open, a foreign host is not, and writing needs the token of the Unix socket")
     func rights() async throws {
@@ -142,7 +142,7 @@ struct DashboardServerTests {
             let token = try #require(report.token)
             #expect(report.url == "http://127.0.0.1:\(browser.port)/")
             #expect(report.addressWithToken == "http://127.0.0.1:\(browser.port)/#token=\(token)")
-            // Let in; that there is no body is the route's own answer.
+            // Let in; the refusal of a missing body is the route's own answer.
             let answer = try await browser.ask(
                 Routes.server, method: "PUT", "Authorization: Bearer \(token)")
             #expect(answer.status == "400")

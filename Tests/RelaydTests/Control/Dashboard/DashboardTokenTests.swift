@@ -1,4 +1,4 @@
-// The dashboard's token: made, read from a file, compared.
+// The dashboard's token: created, read from a file, compared.
 
 import Foundation
 import Glibc

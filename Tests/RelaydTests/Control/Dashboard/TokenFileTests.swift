@@ -1,5 +1,5 @@
-// The file in which relayd keeps the dashboard's token, and what becomes of one that may be somebody
-// else's.
+// The file in which relayd keeps the dashboard's token, and how relayd treats a file that may belong to
+// somebody else.
 
 import Glibc
 import Logging
@@ -155,7 +155,7 @@ struct TokenFileTests {
         let line = try #require(lines.records.first)
         #expect(line.level == .warning && !line.message.contains(token))
         #expect(line.message.contains("for this start only: HOME, XDG_STATE_HOME"))
-        // Whoever has chosen that, or has the dashboard off, knows.
+        // No warning: the user has chosen that, or has turned the dashboard off.
         configuration.tokenFile = ""
         _ = start()
         configuration.tokenFile = Config.Dashboard.ownTokenFile
@@ -186,7 +186,7 @@ struct TokenFileTests {
     }
 }
 
-/// Names in a directory.
+/// The names in a directory.
 private enum Entries {
     static func of(_ directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }

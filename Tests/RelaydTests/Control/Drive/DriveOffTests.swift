@@ -1,4 +1,4 @@
-// What has just begun when `drive.enabled` is turned off.
+// What happens to calls that have just begun when `drive.enabled` is turned off.
 
 import ControlAPI
 import Logging
@@ -63,7 +63,7 @@ struct DriveOffTests {
     }
 }
 
-/// The handlers that drive, between a head unit of the test's own and a switch.
+/// The drive handlers, between the test's own head unit and a switch.
 private struct Bench: Sendable {
     let relay: Relay
     let headUnit: FramePeer
@@ -94,7 +94,7 @@ private struct Bench: Sendable {
         }
     }
 
-    /// An app that is known by name is not waited for.
+    /// A status in which the app is already known by name, so that no handler waits for it.
     private static let named = StatusSnapshot(
         relayd: StatusSnapshot.oneApp.relayd, accessory: StatusSnapshot.oneApp.accessory,
         link: StatusSnapshot.oneApp.link, server: StatusSnapshot.oneApp.server,
@@ -120,7 +120,7 @@ private struct Bench: Sendable {
 
     /// Answers as a head unit does, until the connection is closed.
     ///
-    /// - Returns: What was asked.
+    /// - Returns: The requested functions.
     func answerAll() async throws -> [FunctionID] {
         var asked: [FunctionID] = []
         while true {

@@ -1,5 +1,5 @@
-// The tables of Sources/ControlAPI/API.md against the types behind the answers: every field that is
-// documented exists, every one that exists is documented, and lists of words are complete.
+// The tables of Sources/ControlAPI/API.md against the types of the answers: every documented field exists,
+// every existing field is documented, and lists of words are complete.
 
 import AccessoryLinks
 import ControlAPI
@@ -16,13 +16,13 @@ import relayd
 
 @Suite("The document of the control API and its types")
 struct APITypesTests {
-    /// Read once: there are many types.
+    /// Read only once, because there are many types.
     private static let document = Result { try APIDocument() }
 
-    /// A type that is written and read by its fields.
+    /// A type that is encoded and decoded field by field.
     private struct Kind: Sendable, CustomTestStringConvertible {
         let name: String
-        /// Decodes and encodes again; the number of stored properties comes with it.
+        /// Decodes and encodes again; also returns the number of stored properties.
         let roundTrip: @Sendable (Data) throws -> (json: Data, properties: Int)
 
         init<Value: Codable & SendableMetatype>(_ name: String? = nil, _ type: Value.Type) {
@@ -102,7 +102,7 @@ struct APITypesTests {
         Kind(nil, ScenarioFailureReport.self), Kind(nil, ScenarioDifference.self),
     ]
 
-    /// Written by hand into the buffer, and compared with answers by `APIDocumentTests`.
+    /// Types encoded by hand into the buffer; `APIDocumentTests` compare them with answers.
     private static let written: Set<String> = [
         "BulkReport", "Message", "MessageDetail", "MessageList", "Problem", "TraceStatsReport",
     ]
@@ -122,7 +122,7 @@ struct APITypesTests {
         let object = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
         #expect(Set(object.keys) == Set(table.fields.map(\.name)))
         #expect(properties == table.fields.count)
-        // What the table calls optional may be missing, and nothing else.
+        // Only the fields that the table calls optional may be missing.
         for field in table.fields {
             var less = try #require(document.sample(of: kind.name) as? [String: Any])
             less[field.name] = nil
@@ -142,7 +142,7 @@ struct APITypesTests {
         let helper = source.matches(of: #/key: "([a-z_]+)"/#).map { String($0.1) }
         let literal = source.matches(of: #/\\"([a-z_]+)\\":/#).map { String($0.1) }
         let documented = ["Message", "Problem"].flatMap { document[$0]?.fields.map(\.name) ?? [] }
-        // The text log's line and what it says are added by `MessageFormatter`.
+        // `MessageFormatter` adds the text log's line and its summary.
         #expect(Set(helper + literal) == Set(documented).subtracting(["text", "summary"]))
         let events = source.matches(of: #/\\"event\\":\\"([a-z_]+)/#).map { String($0.1) }
         #expect(Set(events) == Set(document["MessageEvent"]?.words ?? []))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An app that has just come is found")
 struct AppFinderTests {
-    /// An app that the observers get to know when somebody waits for them.
+    /// An app that the observers learn of when a caller waits for them.
     private final class Newcomer: Sendable {
         private let state = Mutex((isKnown: false, waits: 0))
         let isThere: Bool

@@ -15,7 +15,7 @@ import Testing
 @Suite struct AppHandlersTests {
     private static let start = WallTime(nanoseconds: 1_795_257_067_000_000_000)
 
-    /// A server that knows two apps, of which the first has registered, uploaded and failed.
+    /// Runs a server that knows two apps, the first of which has registered, uploaded and failed.
     private func with(
         names: [String?] = ["Relay Test", nil], _ body: (ControlTestServer) async throws -> Void
     ) async throws {
@@ -57,7 +57,7 @@ import Testing
         try await running
     }
 
-    /// App 1 registers, gets permissions, uploads a file with a wrong CRC, and waits for Show.
+    /// App 1 registers, receives permissions, uploads a file with a wrong CRC, and waits for Show.
     private static func traffic() -> [TrafficEntry] {
         var decoder = TrafficDecoder()
         var entries: [TrafficEntry] = []
@@ -241,7 +241,7 @@ import Testing
         let fields = line.journalFields
         #expect(fields["ADVICE_CODE"] == "putfile_crc")
         #expect(fields["SDL_CONNECTION"] == "#1")
-        // Programs need not take the sentence apart.
+        // Programs need not parse the sentence.
         let object = try #require(
             try JSONSerialization.jsonObject(with: Data(line.json.utf8)) as? [String: Any])
         #expect(object["kind"] as? String == "advice" && object["priority"] as? String == "warning")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import relayd
 
-/// What a control server was asked to do, in words.
+/// The actions that a control server was asked to perform, in words.
 private final class Deeds: Sendable {
     private let deeds = Mutex<[String]>([])
     var all: [String] { deeds.withLock { $0 } }
@@ -157,7 +157,7 @@ private final class Deeds: Sendable {
                 functions: ["!OnVehicleData"], services: [])
             #expect(try settings(await test.send("GET", "/v1/log").body) == before)
 
-            // What was read may be sent back.
+            // Settings that were read may be sent back.
             let read = try await test.send("GET", "/v1/log").body
             #expect(try settings(await test.send("PUT", "/v1/log", read).body) == before)
 

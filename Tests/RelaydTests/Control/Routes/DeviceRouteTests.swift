@@ -39,11 +39,11 @@ struct DeviceRouteTests {
 
     @Test("the survey blocks no event loop: the others are answered meanwhile")
     func thread() async throws {
-        // Goes on when somebody else has been answered.
+        // The survey continues when another request has been answered.
         let answered = DispatchSemaphore(value: 0)
         let handlers = DeviceHandlers {
             let patience = DispatchTimeInterval.nanoseconds(Int(FramePeer.patience.nanoseconds))
-            // On a thread of its own, as surveys are: tests share no more threads than there are processors.
+            // On a thread of its own, as surveys are: tests share only as many threads as there are processors.
             let isAnswered = try? await blocking {
                 answered.wait(timeout: .now() + patience) == .success
             }

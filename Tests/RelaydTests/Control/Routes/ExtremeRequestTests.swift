@@ -5,8 +5,8 @@ import Testing
 
 @testable import relayd
 
-// What is at the end of every range, and beyond: in each key of each query, in paths, in headers.
-// A sum that does not fit ends the process, so that the test is that the server goes on.
+// Values at the ends of every range and beyond, in each key of each query, in paths and in headers. An
+// arithmetic overflow ends the process, so the test is that the server keeps running.
 
 @Suite("Requests with extreme values")
 struct ExtremeRequestTests {
@@ -16,7 +16,7 @@ struct ExtremeRequestTests {
         "340282366920938463463374607431768211456", "1e308", "1e999", "nan", "inf", "0x10", "1_000",
         "%EF%BC%99", "%201", "1.5", "%00", "%", "%zz", "#", "%231", "%23-1",
         "%2318446744073709551615",
-        // The ends of RFC 3339, and of 64 bits of nanoseconds to both sides.
+        // The ends of RFC 3339, and of 64 bits of nanoseconds in both directions.
         "0000-01-01T00:00:00Z", "9999-12-31T00:00:00Z", "9999-12-31T23:59:60.999Z",
         "2262-04-11T23:47:16.854Z", "2262-04-11T23:47:16.855Z", "1677-09-21T00:12:43.145Z",
         "1677-09-21T00:12:43.146Z", "2026-02-31T00:00:00Z", "1970-01-01T00:00:00.999999999Z",
@@ -25,8 +25,8 @@ struct ExtremeRequestTests {
         "-9223372036s", "-9223372037s", "--1s", "-1", String(repeating: "9", count: 2000),
     ]
 
-    /// The ends of 64 bits and of time, and what is no number: enough for a key that is read by the same
-    /// function as another.
+    /// The ends of 64 bits and of time, and text that is not a number: enough for a key that is read by the
+    /// same function as another.
     private static let edges = [
         "", "-0", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
         "18446744073709551615", "18446744073709551616", "nan", "#", "%00",
@@ -38,7 +38,7 @@ struct ExtremeRequestTests {
         "after", "limit", "last", "since", "slower_than_ms",
     ]
 
-    /// All values where a key is looked at first, the edges of each kind elsewhere.
+    /// All values on the route tested in full, only the edges elsewhere.
     private static func values(of key: String, _ route: String, _ hasMessages: Bool) -> [String] {
         guard counting.contains(key) else { return ["", "0", "#"] }
         return Effort.isFull || route == Routes.messages && hasMessages ? values : edges
@@ -57,10 +57,10 @@ struct ExtremeRequestTests {
             for route in [
                 Routes.messages, Routes.messageStream, Routes.events, Routes.eventStream,
             ] {
-                // Without messages only cursors and times have anything to count with.
+                // Without messages, only cursors and times have anything to count.
                 let keys = hasMessages ? MessageQueryKey.allCases : [.after, .last, .since]
                 for key in keys.map(\.rawValue) + ["nothing"] {
-                    // A stream must end, unless the query is a mistake anyhow.
+                    // A stream must end, unless the query is an error anyhow.
                     let end = route.hasSuffix("/stream") && key != "follow" ? "&follow=0" : ""
                     let paths = Self.values(of: key, route, hasMessages)
                         .map { "\(route)?\(key)=\($0)\(end)" }

@@ -10,7 +10,7 @@ import Testing
 @testable import relayd
 
 @Suite struct MetricsTests {
-    /// What /metrics answers after a story with two apps and one of a difficult name.
+    /// The answer of /metrics after a story with two apps, plus an app with a difficult name.
     private static func page() async throws -> String {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -99,7 +99,7 @@ import Testing
         #expect(page.contains(#"app="Quote\" Back\\ é""#))
     }
 
-    /// Where `Tests/Prometheus/fetch-promtool` puts it, or wherever it is installed.
+    /// The place where `Tests/Prometheus/fetch-promtool` puts it, or wherever it is installed.
     private static var promtool: String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let places =
@@ -159,7 +159,7 @@ import Testing
         }
         let rules = Checkout.root.appending(path: "Tests/Prometheus/rules_test.yaml").path
         try await check("test", "rules", rules)
-        // The file with the token is looked for, too.
+        // promtool looks for the token file, too.
         try await ScratchDirectory.useAsync { directory in
             let config = Checkout.root.appending(path: "config").path
             let text = try String(contentsOfFile: config + "/prometheus.yaml", encoding: .utf8)

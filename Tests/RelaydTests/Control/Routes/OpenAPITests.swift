@@ -5,9 +5,8 @@ import Testing
 
 @testable import relayd
 
-// What GET /v1/openapi.json says, against the table of routes and the words of queries. That it is
-// what API.md says is checked by generate-openapi --check; that it is true, by the tests of
-// API.md and by schemathesis.
+// GET /v1/openapi.json against the table of routes and the words of queries. generate-openapi --check verifies
+// that it agrees with API.md; the tests of API.md and schemathesis verify that it is true.
 
 @Suite("The OpenAPI document")
 struct OpenAPITests {

@@ -1,5 +1,5 @@
-// The routes about a vehicle interface: what they say where there is none, what they do not understand, and
-// what of the stream a query chooses.
+// The routes about a vehicle interface: their answers where there is none, requests that they do not
+// understand, and the part of the stream that a query selects.
 
 import ControlAPI
 import NIOCore

@@ -4,7 +4,7 @@ import Testing
 
 @testable import relayd
 
-/// Who was stopped, in their order.
+/// The names of the stopped scenarios, in order.
 private final class Stopped: Sendable {
     private let all = Mutex<[String]>([])
 
@@ -31,7 +31,7 @@ private final class Stopped: Sendable {
         place.giveBack()
         #expect(running.name == nil)
         let next = try running.begin("second")
-        // Given back once more, as by a request that ends late: it is not theirs any more.
+        // Given back a second time, as by a request that ends late: the place no longer belongs to it.
         place.giveBack()
         #expect(running.name == "second")
         withExtendedLifetime(next) {}

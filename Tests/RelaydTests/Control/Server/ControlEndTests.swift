@@ -8,13 +8,13 @@ import Testing
 
 @testable import relayd
 
-// How connections to the control API end: whole, and not before the last byte has been taken.
+// How connections to the control API end: completely, and not before the client has taken the last byte.
 
 @Suite("The end of a connection to the control API")
 struct ControlEndTests {
     private typealias Browser = DashboardBench.Browser
 
-    /// Bytes that a Unix socket takes for a client that reads nothing.
+    /// The number of bytes that a Unix socket accepts for a client that reads nothing.
     private static func socketRoom() throws -> Int {
         var pair: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
@@ -25,19 +25,19 @@ struct ControlEndTests {
         return count
     }
 
-    /// Returns when nearly as much waits to be read as a socket holds.
+    /// Returns when nearly as many bytes wait to be read as a socket holds.
     private static func waitUntilFull(_ descriptor: Int32, _ room: Int) throws {
         var buffer = [UInt8](repeating: 0, count: room)
         let flags = Int32(MSG_PEEK | MSG_DONTWAIT)
         while recv(descriptor, &buffer, room, flags) < room / 10 * 9 {
             var client = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // Nothing here may take this long; without it a failing test would hang.
+            // Nothing here may take this long; without the limit a failing test would hang.
             try #require(poll(&client, 1, 600_000) == 1, "nothing came")
             sched_yield()
         }
     }
 
-    /// These readers take all they are given as soon as they get a processor.
+    /// These readers take everything they are given as soon as they get a processor.
     private static let patience = Duration.seconds(30)
 
     // MARK: In one step
@@ -106,7 +106,7 @@ struct ControlEndTests {
         }
     }
 
-    // MARK: Heard out
+    // MARK: Waiting for the request
 
     @Test("a refusal reaches a client that sends all of its request first")
     func refusedBody() async throws {
@@ -170,7 +170,7 @@ struct ControlEndTests {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
         let room = try Self.socketRoom()
-        // What the socket does not take is little enough for relayd to be done with the answer.
+        // The part that the socket does not take is small enough for relayd to be done with the answer.
         let long = String(repeating: "x", count: room + 16_384)
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         let (allowed, allow) = AsyncStream.makeStream(of: Void.self)

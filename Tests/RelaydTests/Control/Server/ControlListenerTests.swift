@@ -37,7 +37,7 @@ import Testing
     @Test("a group may be given by its number, also one without a name") func groupNumber() throws {
         let test = try ControlTestServer()
         defer { test.cleanUp() }
-        // Only root may give a file to a group it is not in.
+        // Only root may give a file to a group that it does not belong to.
         let number = getuid() == 0 ? 54_321 : getegid()
         let listener = try ControlListener(.init(socketPath: test.path, group: "\(number)"))
         var info = stat()
@@ -112,7 +112,7 @@ import Testing
         #expect(first.path == test.path)
     }
 
-    /// A file that a link may name.
+    /// Creates a file that a link may point to.
     private func makeTarget(in test: ControlTestServer) -> String {
         let target = test.directory + "/target"
         let file = creat(target, 0o600)
@@ -153,7 +153,7 @@ import Testing
             }
             listener.remove()
         }
-        // Once the file is held, the mode is given to it and not to what the path names.
+        // Once the file is open, the mode is set on it and not on whatever the path names.
         #expect(message.contains("is not a socket") == (moment == .bound), "\(message)")
         var info = stat()
         #expect(lstat(target, &info) == 0 && info.st_mode & 0o7777 == 0o600)

@@ -90,7 +90,7 @@ import Testing
                     if route.path.hasPrefix(Routes.recording) {
                         "404"
                     } else {
-                        // Its accessory is a head unit.
+                        // The server's accessory is a head unit.
                         route.path.hasPrefix(Routes.vehicle) ? "409" : "200"
                     }
                 #expect(try await test.get(path).hasPrefix("HTTP/1.1 \(status)"))
@@ -197,7 +197,7 @@ import Testing
         test.send("GET /v1/status HTT", to: half)
         let greedy = try await test.connected()
         async let flooding: Void = blocking {
-            // Asks for more than all buffers hold and reads none of it, until it is cut off.
+            // Requests more than all buffers hold and reads none of it, until it is cut off.
             let request = String(repeating: "GET / HTTP/1.1\r\nHost: relayd\r\n\r\n", count: 100)
             for _ in 0..<100 { test.send(request, to: greedy) }
         }
@@ -224,12 +224,12 @@ import Testing
                 disconnect: { _, _ in false },
                 reopen: { _ in
                     ask.yield()
-                    // This machine is busy for longer than a client may take nothing.
+                    // This machine is busy for longer than a client may go without reading.
                     let wait = TimeAmount(EndPatience.interval) + .milliseconds(200)
                     try await loop.scheduleTask(in: wait) {}.futureResult.get()
                 },
                 setServer: { _ in "" }, reload: { ReloadReport(summary: "") }),
-            // Before the last look this machine would have to answer, however busy it is.
+            // Otherwise this machine would have to answer before the last look, however busy it is.
             endPatience: EndPatience(looks: .max))
         let group = ServiceGroup(services: [server], logger: ControlTestServer.quiet)
         async let running: Void = group.run()
@@ -261,7 +261,7 @@ import Testing
             let clients = try await blocking {
                 try (0..<limit + beyond).map { _ in try test.connect() }
             }
-            // Each of those beyond, and that others have to wait.
+            // Each connection beyond the limit counts, and so does having to make others wait.
             for await count in hits where count >= beyond { break }
             let found = try #require(overflow.hits.first)
             #expect(found.name == "control.connections" && found.limit == limit)
@@ -282,7 +282,7 @@ import Testing
             let places = Config().control.connections + beyond
             let inside = try await blocking { try (0..<places).map { _ in try test.connect() } }
             for await count in hits where count >= beyond { break }
-            // More than the 128 that NIO asks the kernel for.
+            // More than the 128 that NIO requests from the kernel.
             let address = try SocketAddress(unixDomainSocketPath: test.path)
             var problems: Set<Int32> = []
             var line: [Int32] = []
@@ -310,7 +310,7 @@ import Testing
             await Task.yield()
             running.cancel()
             _ = await running.result
-            // A server that forgot one would leave it waiting: `connect` gives 30 s, then this is nil.
+            // A server that forgot a client would leave it waiting: `connect` gives it 30 s, then this is nil.
             for client in clients {
                 let rest = try await test.rest(of: client)
                 #expect(rest == "")

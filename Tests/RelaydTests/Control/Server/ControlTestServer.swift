@@ -10,7 +10,7 @@ import Testing
 
 @testable import relayd
 
-/// A directory of its own and a running control server in it, for the Control tests.
+/// A running control server in a directory of its own, for the Control tests.
 struct ControlTestServer {
     let directory: String
     var path: String { directory + "/c.sock" }
@@ -69,7 +69,7 @@ struct ControlTestServer {
 
     /// Runs a server around `body`, then stops it as the daemon does.
     ///
-    /// - Parameter peer: Who the kernel is to say connects to the Unix socket; nil for who really does.
+    /// - Parameter peer: The peer that the kernel is to report for the Unix socket; nil for the real one.
     static func with(
         answering status: StatusSnapshot = snapshot, failing error: (any Error)? = nil,
         messages: MessageHandlers = Self.messages, actions: ControlActions = .none,
@@ -113,14 +113,14 @@ struct ControlTestServer {
 
     // MARK: - A client that sends any bytes
 
-    /// A blocking socket connected to the server. Waits, on a thread of its own, while the server's
+    /// Returns a blocking socket connected to the server. Waits, on a thread of its own, while the server's
     /// queue is full.
     func connected() async throws -> Int32 {
         let test = self
         return try await blocking { try test.connect() }
     }
 
-    /// The same on this thread, which may have to wait.
+    /// The same on the calling thread, which may block.
     func connect() throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -132,7 +132,7 @@ struct ControlTestServer {
             }
         }
         try #require(status == 0, "connect: errno \(errno)")
-        // Nothing here may take this long; without it a failing test would hang.
+        // Nothing here may take this long; without the limit a failing test would hang.
         var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -150,13 +150,13 @@ struct ControlTestServer {
         }
     }
 
-    /// Everything until the server closes; nil when it does not.
+    /// Returns everything until the server closes; nil if it does not close.
     func readToEnd(_ descriptor: Int32) -> String? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            // Who stops and continues this process interrupts a receive that has a deadline.
+            // Stopping and continuing this process interrupts a receive that has a deadline.
             if count < 0 && errno == EINTR { continue }
             if count == 0 || (count < 0 && errno == ECONNRESET) {
                 return String(decoding: bytes, as: UTF8.self)
@@ -172,7 +172,7 @@ struct ControlTestServer {
         return try await blocking { test.readToEnd(descriptor) }
     }
 
-    /// What comes until `words` have come.
+    /// Reads until `words` have arrived.
     func read(_ descriptor: Int32, until words: String) async throws -> String {
         try await blocking {
             var bytes: [UInt8] = []
@@ -188,7 +188,7 @@ struct ControlTestServer {
         }
     }
 
-    /// The same to a TCP port of this machine.
+    /// Returns a blocking socket connected to a TCP port of this machine.
     static func connect(toPort port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -207,9 +207,9 @@ struct ControlTestServer {
         return descriptor
     }
 
-    /// Sends `text`, reads the answer to the end, on a thread of its own.
+    /// Sends `text` and reads the answer to the end, on a thread of its own.
     ///
-    /// - Parameter port: Of the dashboard; nil for the Unix socket.
+    /// - Parameter port: The dashboard's port; nil for the Unix socket.
     func exchange(_ text: String, port: Int? = nil) async throws -> String {
         let test = self
         return try await blocking {
@@ -220,7 +220,7 @@ struct ControlTestServer {
         }
     }
 
-    /// A request with a body, and the status and body of its answer.
+    /// Sends a request with a body; returns the status and body of the answer.
     func send(
         _ method: String, _ path: String, _ body: String = ""
     ) async throws -> (status: Int, body: String) {
@@ -237,11 +237,11 @@ struct ControlTestServer {
             "\(method) \(path) HTTP/1.1\r\nHost: relayd\r\nConnection: close\r\n\(headers)\r\n")
     }
 
-    /// The answers to several requests, one after the other, all from one thread: on a busy machine
-    /// the way there and back costs more than the request.
+    /// The answers to several requests, one after another, all from one thread: on a busy machine getting there
+    /// and back costs more than the request.
     func get(each paths: [String]) async throws -> [String] {
         let test = self
-        // What a thread of no test records is counted for each test that runs.
+        // An issue recorded on a thread that belongs to no test counts against every running test.
         let answers = try await blocking {
             try paths.map { path in
                 let descriptor = try test.connect()

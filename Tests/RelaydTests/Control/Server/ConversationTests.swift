@@ -61,7 +61,7 @@ struct ConversationTests {
         alone.inputBreaks(isAtEmptyLine: false)
         let aloneIsOver = (alone.stop(), alone.answerEnds())
         #expect(aloneIsOver == (false, true))
-        // The answer is that of the request whose body is none.
+        // The answer belongs to the request whose body is invalid.
         var inBody = Conversation()
         inBody.requestBegins()
         inBody.inputBreaks(isAtEmptyLine: false)

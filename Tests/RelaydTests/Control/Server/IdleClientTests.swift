@@ -4,7 +4,7 @@ import NIOHTTP1
 import Testing
 import relayd
 
-// How long a client of the control API may sit without asking something.
+// How long a client of the control API may stay connected without a request.
 
 @Suite("A client of the control API that does not ask")
 struct IdleClientTests {

@@ -19,7 +19,7 @@ import Testing
         return (feed, advisor, handlers)
     }
 
-    /// Numbers of messages, and "!" and the number of the message for advice.
+    /// The numbers of messages; for advice, "!" and the number of its message.
     private static func order(_ answer: String) throws -> [String] {
         try Answer.body(answer).split(separator: "\n").compactMap { line in
             let object = try JSONObject(ByteBuffer(string: String(line)))
@@ -46,7 +46,7 @@ import Testing
             #expect(note.string("time") == "2026-11-21T10:31:07.500Z")
             #expect(note.string("message")?.hasPrefix("Music: ") == true)
             #expect(note.string("remedy")?.isEmpty == false)
-            // Lists have messages and nothing else.
+            // Lists contain only messages.
             #expect(!(try await test.get("/v1/messages?limit=100")).contains("\"advice\""))
             let events = try await test.get(
                 "/v1/messages/stream?follow=0&last=2", headers: "Accept: text/event-stream\r\n")

@@ -1,4 +1,4 @@
-// What tests of the routes of messages and events ask with, and how they read answers.
+// Helpers with which the tests of the message and event routes send requests and read answers.
 
 import Foundation
 import Glibc
@@ -9,7 +9,7 @@ import SDLProtocol
 import SDLTraffic
 
 enum Answer {
-    /// The body, chunks put together.
+    /// The body, with its chunks joined.
     static func body(_ answer: String) -> String {
         let parts = answer.components(separatedBy: "\r\n\r\n")
         guard parts[0].lowercased().contains("transfer-encoding: chunked") else {
@@ -25,7 +25,7 @@ enum Answer {
 }
 
 extension MessageRing {
-    /// One that has seen `TrafficFeed.tellStory`.
+    /// A ring that has seen `TrafficFeed.tellStory`.
     static var story: MessageRing {
         var feed = TrafficFeed()
         feed.tellStory()
@@ -33,8 +33,8 @@ extension MessageRing {
     }
 }
 
-/// A client of the stream; reads what it is told to, on a thread that starts at once: relayd lets
-/// go of who takes nothing for 10 s, and a busy machine's thread pool may be later than that.
+/// A client of the stream that reads on request, on a thread that starts at once: relayd drops clients that
+/// read nothing for 10 s, and a busy machine's thread pool may be later than that.
 struct StreamListener: Sendable {
     let descriptor: Int32
 
@@ -62,7 +62,7 @@ struct StreamListener: Sendable {
         return try await promise.futureResult.get()
     }
 
-    /// The stream ended, or was silent too long.
+    /// The stream ended or was silent for too long.
     struct Silent: Error { let before: String }
 
     func close() { Glibc.close(descriptor) }

@@ -46,7 +46,7 @@ import Testing
         #expect(late.events.map(\.n) == [3, 4] && late.missed == 1 && late.next == 4)
         let nothing = ring.events(after: 5, limit: 9)
         #expect(nothing.events.isEmpty && nothing.next == 5 && nothing.missed == 0)
-        // Of another run of relayd.
+        // A cursor from another run of relayd.
         #expect(ring.events(after: 99, limit: 9).events.map(\.n) == [3, 4, 5])
     }
 
@@ -78,7 +78,7 @@ import Testing
             #expect(answer.status == 500 && !answer.body.contains("Secret"))
             let error = try APICoding.decode(APIError.self, from: Array(answer.body.utf8)).error
             #expect(error.code == .internal)
-            // A mistake of the client's is told all the same.
+            // A client's mistake is reported all the same.
             #expect(try await test.send("GET", "/v1/events?limit=0").status == 400)
         }
     }

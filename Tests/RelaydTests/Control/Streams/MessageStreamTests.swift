@@ -105,7 +105,7 @@ import Testing
 
     @Test("a slow reader is told how many it missed, and nobody waits for it")
     func slowReader() async throws {
-        // relayd lets go of who takes nothing for 10 s, so nothing that takes long comes in between.
+        // relayd drops clients that read nothing for 10 s, so nothing slow may happen in between.
         var feed = TrafficFeed()
         let total = 200
         let text = #"{"mainField1":""# + String(repeating: "x", count: 8000) + #""}"#
