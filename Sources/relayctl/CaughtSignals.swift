@@ -10,6 +10,7 @@ import Synchronization
 final class CaughtSignals {
     private let numbers: [Int32]
     private var source: (any DispatchSourceRead)?
+    private var received: (@Sendable (Int32) -> Void)?
 
     /// The end of the pipe that the signal handler writes to. In Swift, a signal handler may read only an
     /// atomic.
@@ -32,29 +33,35 @@ final class CaughtSignals {
     init(_ numbers: [Int32], received: @escaping @Sendable (Int32) -> Void) {
         self.numbers = numbers
         guard let end = Self.readEnd else { return }
-        Self.drain(end) { _ in }
         let source = DispatchSource.makeReadSource(fileDescriptor: end)
-        source.setEventHandler { Self.drain(end, received) }
+        source.setEventHandler { Self.take(from: end, received) }
         source.activate()
         self.source = source
+        self.received = received
         for number in numbers { signal(number, Self.handler) }
     }
 
-    /// Restores the default behaviour.
+    /// Restores the default behaviour. A signal that came just before is still received, in this call.
     func end() {
         for number in numbers { signal(number, SIG_DFL) }
         source?.cancel()
+        if let end = Self.readEnd, let received { Self.take(from: end, received) }
     }
 
-    private static func drain(_ end: Int32, _ received: (Int32) -> Void) {
-        var number: UInt8 = 0
-        while read(end, &number, 1) == 1 { received(Int32(number)) }
+    /// Reads once: a source that is being cancelled must not take what is meant for the next one. Each signal
+    /// is received once, also if it came twice in a row, as timeout(1) sends it.
+    private static func take(from end: Int32, _ received: (Int32) -> Void) {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = read(end, &bytes, bytes.count)
+        for number in Set(bytes.prefix(max(0, count)).map(Int32.init)) {
+            signal(number, SIG_DFL)
+            received(number)
+        }
     }
 
     /// Makes only calls that are allowed in a signal handler (signal-safety(7)).
     private static let handler: @convention(c) (Int32) -> Void = { number in
         let error = errno
-        signal(number, SIG_DFL)
         var byte = UInt8(truncatingIfNeeded: number)
         _ = write(CaughtSignals.writeEnd.load(ordering: .acquiring), &byte, 1)
         errno = error
