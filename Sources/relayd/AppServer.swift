@@ -124,13 +124,14 @@ actor AppServer {
         }
         isChanging = true
         defer { isChanging = false }
-        let value = try await body()
+        let result: Result<Value, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
         // The server may have been stopped meanwhile.
         if isStopped {
             await closePlaces()
             await terminals?.stop()
         }
-        return value
+        return try result.get()
     }
 
     private func closePlaces() async {
@@ -161,7 +162,10 @@ extension AppServer {
         isOff = false
         do {
             try await move(to: places)
-            try await terminals?.start()
+            do { try await terminals?.start() } catch {
+                await closePlaces()
+                throw error
+            }
         } catch {
             report(.failed("\(error)"))
             throw APIError(.conflict, "\(error)")
@@ -224,10 +228,10 @@ extension AppServer {
                 try await terminals?.change(to: wantedTerminals)
             } catch {
                 // The listeners of the places that were left are closed.
-                try await move(
-                    to: before.map { place in
-                        places.first { $0.isSame(as: place) } ?? place.closed
-                    })
+                let former = before.map { place in
+                    places.first { $0.isSame(as: place) } ?? place.closed
+                }
+                do { try await move(to: former) } catch { report(.failed("\(error)")) }
                 throw error
             }
             await reportListening()

@@ -126,6 +126,28 @@ import Testing
         }
     }
 
+    @Test("switched on where a serial port cannot be made, nothing is open, until that is changed")
+    func activationRefused() async throws {
+        try await Self.run { relay, port in
+            let logger = ControlTestServer.quiet
+            let here = ListenAddress(host: "127.0.0.1", port: port)
+            let server = AppServer(
+                [here], relay: relay,
+                terminals: TerminalServer([], relay: relay, logger: logger), report: { _ in })
+            _ = try await server.start()
+            _ = try await server.setActive(false)
+            try await server.change(
+                to: [here], terminals: [TerminalPlace(path: "/nowhere/tty", group: nil)])
+            for _ in 1...2 {
+                await #expect(throws: APIError.self) { try await server.setActive(true) }
+                await #expect(throws: (any Error).self) { try await FramePeer.connect(port: port) }
+            }
+            try await server.change(to: [here], terminals: [])
+            try await FramePeer.connect(port: port).close()
+            await server.stop()
+        }
+    }
+
     @Test(
         "names are looked up all at once, and before anything is closed", .timeLimit(.minutes(15)))
     func names() async throws {
