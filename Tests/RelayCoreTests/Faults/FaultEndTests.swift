@@ -45,6 +45,23 @@ struct FaultEndTests {
         #expect(bench.due() == [.unit(show, from: "radio"), .unit(alert, from: "radio")])
     }
 
+    @Test("a hold that is over keeps nothing back when the app leaves")
+    func leavesAfterHold() throws {
+        let bench = try FaultBench(("rpc:Show", "delay 5s"), ("rpc:Alert", "hold 1s"))
+        #expect(bench.app("radio", says: [show, alert]) == [])
+        bench.now = bench.now + .seconds(2)
+        bench.stage.hungUp("radio", at: bench.now)
+        #expect(bench.due() == [.unit(show, from: "radio"), .unit(alert, from: "radio")])
+    }
+
+    @Test("a message that a held one has overtaken follows it as soon as the hold is removed")
+    func overtakenByHeld() throws {
+        let bench = try FaultBench(("rpc:Show", "reorder"), ("rpc:Alert", "hold"))
+        #expect(bench.app("radio", says: [show, alert]) == [])
+        #expect(bench.remove(2))
+        #expect(bench.due() == [.unit(alert, from: "radio"), .unit(show, from: "radio")])
+    }
+
     @Test("what waits for an app that leaves is dropped, and counted")
     func receiverLeaves() throws {
         let bench = try FaultBench(("from:unit app:radio", "delay 5s"))

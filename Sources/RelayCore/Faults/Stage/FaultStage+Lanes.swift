@@ -70,7 +70,7 @@ extension FaultStage {
                 // The reordered message changes places with this one, and follows it at once.
                 var passed = last
                 passed.wait.isReordered = false
-                passed.wait.until = wait.until
+                passed.wait.until = .uptimeNanoseconds(0)
                 passed.tag.fate = .faulted(FaultMark(rule: last.wait.rule, kind: .reordered))
                 queue.removeLast()
                 queue.append(entry)
@@ -204,7 +204,8 @@ extension FaultStage {
                 drop(lane) { .fault($0.rule) }
                 continue
             }
-            if let index = lanes[lane]?.firstIndex(where: \.wait.isHold) {
+            if let index = lanes[lane]?.firstIndex(where: { $0.wait.isHold && $0.wait.until > now })
+            {
                 drop(lane, from: index) { .fault($0.rule) }
             }
             release(lane, at: now) { _ in true }
