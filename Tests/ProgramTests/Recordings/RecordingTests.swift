@@ -445,9 +445,12 @@ struct ProgramRecordingTests {
         }
     }
 
-    @Test("live, and relayd is killed: the command says that it is incomplete")
-    func liveBrokenOff() async throws {
-        try await Relayd.run(accessory: "sim:", endsBy: .killed(by: SIGKILL)) { relayd in
+    @Test(
+        "live, to the end of relayd: whole if it stops, and said to be incomplete if it is killed",
+        arguments: [(SIGTERM, ChildProcess.Ending.exited(0)), (SIGKILL, .exited(2))])
+    func liveToTheEnd(signal: Int32, ending: ChildProcess.Ending) async throws {
+        let end = signal == SIGKILL ? ChildProcess.Ending.killed(by: SIGKILL) : .exited(0)
+        try await Relayd.run(accessory: "sim:", endsBy: end) { relayd in
             let file = relayd.directory.file("live.pcapng")
             let recording = try await ChildProcess.start(
                 "/bin/sh", ["-c", "exec \(Program.relayctl.path()) record --stdout > \(file)"],
@@ -455,10 +458,11 @@ struct ProgramRecordingTests {
             try await relayd.until(
                 "it has begun", ask: { try? Data(contentsOf: URL(fileURLWithPath: file)) },
                 { $0?.isEmpty == false })
-            relayd.process.signal(SIGKILL)
-            #expect(try await recording.ended() == .exited(2))
+            relayd.process.signal(signal)
+            #expect(try await recording.ended() == ending)
             let errors = try await recording.errors.untilEnd()
-            #expect(errors.contains { $0.contains("in the middle of its answer") }, "\(errors)")
+            let isIncomplete = errors.contains { $0.contains("in the middle of its answer") }
+            #expect(isIncomplete == (signal == SIGKILL), "\(errors)")
         }
     }
 }
