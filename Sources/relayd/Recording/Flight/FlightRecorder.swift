@@ -19,7 +19,7 @@ final class FlightRecorder: Sendable {
 
     /// One part in this many is set aside for free memory between kept items, into which no frame has
     /// fitted so far: small frames make room for large ones, and large ones for small. On a busy machine
-    /// batches differ most in size, and up to 30 % of the memory malloc holds is unused this way.
+    /// batches differ most in size, and almost a third of the memory malloc holds is unused this way.
     private static let unusedShare = 3
 
     init(maximumBytes: Int, on loop: any EventLoop) {
