@@ -9,8 +9,8 @@ import Synchronization
 /// signal that arrives before the source is registered would be lost.
 final class CaughtSignals {
     private let numbers: [Int32]
+    private let received: @Sendable (Int32) -> Void
     private var source: (any DispatchSourceRead)?
-    private var received: (@Sendable (Int32) -> Void)?
 
     /// The end of the pipe that the signal handler writes to. In Swift, a signal handler may read only an
     /// atomic.
@@ -32,12 +32,12 @@ final class CaughtSignals {
     /// Catches from here on. Without a free descriptor the signals end the process as usual.
     init(_ numbers: [Int32], received: @escaping @Sendable (Int32) -> Void) {
         self.numbers = numbers
+        self.received = received
         guard let end = Self.readEnd else { return }
         let source = DispatchSource.makeReadSource(fileDescriptor: end)
         source.setEventHandler { Self.take(from: end, received) }
         source.activate()
         self.source = source
-        self.received = received
         for number in numbers { signal(number, Self.handler) }
     }
 
@@ -45,7 +45,7 @@ final class CaughtSignals {
     func end() {
         for number in numbers { signal(number, SIG_DFL) }
         source?.cancel()
-        if let end = Self.readEnd, let received { Self.take(from: end, received) }
+        if let end = Self.readEnd { Self.take(from: end, received) }
     }
 
     /// Reads once: a source that is being cancelled must not take what is meant for the next one. Each signal
