@@ -26,6 +26,8 @@
  *     count                  answered by "ok" and the transfers so far
  *     moved                  answered by "ok" and the bytes that transfers moved: from the devices,
  *                            to them
+ *     offered                answered by "ok" and the transfers that wait for bytes from the devices,
+ *                            and all that have not been fetched: 0 when an open host has no room
  *
  * How libusb waits: it polls the usbfs node until it is writable, then reaps. The node is a FIFO
  * whose one-page buffer is kept full while nothing can be reaped and emptied when something can.
@@ -677,6 +679,15 @@ static void serve(int listener) {
             } else if (strcmp(copy, "moved") == 0) {
                 g_mutex_lock(&lock);
                 dprintf(client, "ok %ld %ld\n", moved_in, moved_out);
+                g_mutex_unlock(&lock);
+            } else if (strcmp(copy, "offered") == 0) {
+                g_mutex_lock(&lock);
+                guint offered = 0;
+                for (int i = 0; i < MAXIMUM_DEVICES; i++)
+                    if (devices[i].present)
+                        offered += g_queue_get_length(&devices[i].incoming) +
+                                   g_queue_get_length(&devices[i].done);
+                dprintf(client, "ok %u\n", offered);
                 g_mutex_unlock(&lock);
             } else {
                 const char *problem = obey(copy);

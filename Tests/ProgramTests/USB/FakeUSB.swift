@@ -80,6 +80,15 @@ struct FakeUSB {
         return (numbers[0], numbers[1])
     }
 
+    /// Whether the host has no transfer left for the devices to fill.
+    func mustWait() throws -> Bool {
+        let answer = try tell("offered")
+        guard let offered = Int(answer.dropFirst()) else {
+            throw NotBuilt(description: "offered:\(answer)")
+        }
+        return offered == 0
+    }
+
     /// Gives an order, which is carried out when this returns.
     ///
     /// - Returns: the rest of the answer after "ok".
