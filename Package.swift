@@ -27,7 +27,7 @@ let settings: [SwiftSetting] = daemonSettings + [.enableUpcomingFeature("MemberI
 let small = SwiftSetting.unsafeFlags(["-Osize"], .when(configuration: .release))
 /// For modules that every frame passes through. Checking for overlapping accesses to a value took a quarter
 /// of the event loop's instructions. Debug builds still check, and all tests run in them; so do the fuzzer
-/// and the model.
+/// and the model. Scripts/build-release turns it off for all modules.
 let fast: [SwiftSetting] =
     ["RELAY_FUZZ", "RELAY_MODEL"].contains { Context.environment[$0] != nil }
     ? []
@@ -83,7 +83,9 @@ let package = Package(
         // The addresses of a host, without blocking an event loop.
         .target(
             name: "HostNames", dependencies: [nioCore, nioPosix], swiftSettings: settings + [small]),
-        // What the bytes mean. Values only: no sockets, clocks or logs.
+        // What the bytes mean. Values only: no sockets, clocks or logs. Its interface is public, although
+        // nothing outside this package uses it: Swift 6.3 never inlines what is `package` into another
+        // module, not even if it is marked @inlinable.
         .target(
             name: "SDLProtocol", dependencies: ["DidYouMean", nioCore],
             exclude: ["Catalogue/generate-catalogue"], swiftSettings: settings + fast),

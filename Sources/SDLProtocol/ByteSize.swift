@@ -1,15 +1,15 @@
 /// A number of bytes for people: "980 B", "297.6 KiB", "1.2 MiB". Units are powers of 1024, with one decimal,
 /// rounded to the nearest. The log and relayctl write all sizes with it.
-package struct ByteSize: Sendable, CustomStringConvertible {
+public struct ByteSize: Sendable, CustomStringConvertible {
     /// Whole units.
-    package let whole: Int
+    public let whole: Int
     /// The digit after the point; nil for bytes, which have no fraction.
-    package let tenth: Int?
-    package let unit: StaticString
+    public let tenth: Int?
+    public let unit: StaticString
 
     private static let units: [StaticString] = ["KiB", "MiB", "GiB", "TiB"]
 
-    package init(_ bytes: Int) {
+    public init(_ bytes: Int) {
         guard bytes >= 1024 else {
             (whole, tenth, unit) = (bytes, nil, "B")
             return
@@ -26,7 +26,7 @@ package struct ByteSize: Sendable, CustomStringConvertible {
         (whole, tenth, unit) = (tenths / 10, tenths % 10, units[units.startIndex])
     }
 
-    package var description: String {
+    public var description: String {
         "\(whole)" + (tenth.map { ".\($0)" } ?? "") + " \(unit)"
     }
 }

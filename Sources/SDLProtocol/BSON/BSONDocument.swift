@@ -1,8 +1,8 @@
-package import NIOCore
+public import NIOCore
 
 /// A BSON value of a type that SDL control frames use (SDL protocol spec, "Control frame
 /// payloads"); read and built by `ControlPayload`.
-package enum BSONValue: Hashable, Sendable {
+public enum BSONValue: Hashable, Sendable {
     case string(String)
     case int32(Int32)
     case int64(Int64)
@@ -16,7 +16,7 @@ package enum BSONValue: Hashable, Sendable {
 
 extension BSONValue {
     /// The protocol specification's name of the type.
-    package var typeName: String {
+    public var typeName: String {
         switch self {
         case .string: "string"
         case .int32: "int32"
@@ -31,25 +31,25 @@ extension BSONValue {
 }
 
 /// Keys and values in the order they travel; lookups are linear, documents have a dozen keys.
-package struct BSONDocument: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    package private(set) var elements: [Element] = []
+public struct BSONDocument: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    public private(set) var elements: [Element] = []
 
-    package struct Element: Hashable, Sendable {
-        package var key: String
-        package var value: BSONValue
+    public struct Element: Hashable, Sendable {
+        public var key: String
+        public var value: BSONValue
     }
 
-    package init() {}
+    public init() {}
 
     private init(_ elements: [Element]) {
         self.elements = elements
     }
 
-    package init(dictionaryLiteral elements: (String, BSONValue)...) {
+    public init(dictionaryLiteral elements: (String, BSONValue)...) {
         self.elements = elements.map { Element(key: $0.0, value: $0.1) }
     }
 
-    package subscript(key: String) -> BSONValue? {
+    public subscript(key: String) -> BSONValue? {
         get { elements.first { $0.key == key }?.value }
         set {
             if let index = elements.firstIndex(where: { $0.key == key }) {
@@ -65,25 +65,25 @@ package struct BSONDocument: Hashable, Sendable, ExpressibleByDictionaryLiteral 
     }
 
     /// The value if it has exactly this type: head units and libraries do not convert either.
-    package func string(_ key: String) -> String? {
+    public func string(_ key: String) -> String? {
         if case .string(let value) = self[key] { value } else { nil }
     }
 
-    package func int32(_ key: String) -> Int32? {
+    public func int32(_ key: String) -> Int32? {
         if case .int32(let value) = self[key] { value } else { nil }
     }
 
-    package func int64(_ key: String) -> Int64? {
+    public func int64(_ key: String) -> Int64? {
         if case .int64(let value) = self[key] { value } else { nil }
     }
 
-    package func array(_ key: String) -> [BSONValue]? {
+    public func array(_ key: String) -> [BSONValue]? {
         if case .array(let value) = self[key] { value } else { nil }
     }
 }
 
 /// Why bytes are no BSON document that SDL could have meant.
-package enum BSONError: Error, Hashable, Sendable {
+public enum BSONError: Error, Hashable, Sendable {
     case truncated
     case declaredSize(Int, available: Int)
     case unsupportedType(UInt8, key: String)
@@ -97,14 +97,14 @@ package enum BSONError: Error, Hashable, Sendable {
 
 extension BSONDocument {
     /// Bounds for what a peer may send; real control payloads have a dozen keys on two levels.
-    package enum Limits {
-        package static let bytes = 65_536
-        package static let depth = 8
-        package static let elements = 1024
+    public enum Limits {
+        public static let bytes = 65_536
+        public static let depth = 8
+        public static let elements = 1024
     }
 
     /// Reads the document at the start of `bytes`; bytes behind it are ignored, as sdl_core does.
-    package init(_ bytes: ByteBuffer) throws(BSONError) {
+    public init(_ bytes: ByteBuffer) throws(BSONError) {
         var remaining = Limits.elements
         var bytes = bytes
         elements = try Self.read(&bytes, depth: 1, remaining: &remaining)
@@ -276,7 +276,7 @@ extension BSONDocument {
     /// they were written anew; so do the bytes behind the document.
     ///
     /// - Returns: nil when nothing is unwanted.
-    package static func bytes(
+    public static func bytes(
         _ bytes: ByteBuffer, without isUnwanted: (Element) -> Bool
     ) throws(BSONError) -> ByteBuffer? {
         var behind = bytes
@@ -308,7 +308,7 @@ extension BSONDocument {
 
 extension BSONDocument {
     /// The document as it travels, little-endian.
-    package var bytes: ByteBuffer {
+    public var bytes: ByteBuffer {
         Self.build(elements)
     }
 
@@ -363,7 +363,7 @@ extension BSONValue {
 
 extension BSONValue: CustomStringConvertible {
     /// As a log line shows it.
-    package var description: String {
+    public var description: String {
         switch self {
         case .string(let text): text
         case .int32(let value): "\(value)"
@@ -379,7 +379,7 @@ extension BSONValue: CustomStringConvertible {
 }
 
 extension BSONDocument: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         "{" + elements.map { "\($0.key)=\($0.value)" }.joined(separator: " ") + "}"
     }
 }

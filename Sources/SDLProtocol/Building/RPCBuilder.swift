@@ -5,30 +5,30 @@ import DidYouMean
 import NIOCore
 
 /// An RPC that may be sent.
-package struct BuiltRPC: Hashable, Sendable {
-    package var function: FunctionID
+public struct BuiltRPC: Hashable, Sendable {
+    public var function: FunctionID
     /// As the specification calls it, or the number.
-    package var name: String
-    package var type: RPCType
-    package var json: String
+    public var name: String
+    public var type: RPCType
+    public var json: String
     /// Problems worth noting that do not keep the RPC from being sent.
-    package var remarks: [ValidationProblem]
+    public var remarks: [ValidationProblem]
 }
 
-package struct RPCBuilder: Sendable {
+public struct RPCBuilder: Sendable {
     /// The RPC that is wanted.
-    package struct Order: Sendable {
+    public struct Order: Sendable {
         /// A name of the specification; if unchecked, also a number such as 0x8001.
-        package var name: String
+        public var name: String
         /// If nil, the request of that name, or else the notification.
-        package var type: RPCType?
+        public var type: RPCType?
         /// Whole parameters; assignments are added to them.
-        package var parameters: JSONObject?
-        package var assignments: [RPCAssignment]
+        public var parameters: JSONObject?
+        public var assignments: [RPCAssignment]
         /// Whether to skip the comparison with the specification.
-        package var isUnchecked: Bool
+        public var isUnchecked: Bool
 
-        package init(
+        public init(
             _ name: String, type: RPCType? = nil, parameters: JSONObject? = nil,
             assignments: [RPCAssignment] = [], isUnchecked: Bool = false
         ) {
@@ -43,14 +43,14 @@ package struct RPCBuilder: Sendable {
     private let validator: RPCValidator
     private var catalogue: RPCCatalogue { validator.catalogue }
 
-    package init(_ validator: RPCValidator) {
+    public init(_ validator: RPCValidator) {
         self.validator = validator
     }
 
     /// - Parameters:
     ///   - sender: In whose place the RPC is sent.
     ///   - negotiated: The version of the RPC specification that the session speaks; nil when unknown.
-    package func build(
+    public func build(
         _ order: Order, from sender: RPCSender, negotiated: SDLVersion? = nil
     ) throws(RPCBuildError) -> BuiltRPC {
         let function = try find(order)

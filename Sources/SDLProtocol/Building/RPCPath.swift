@@ -2,13 +2,13 @@
 // `softButtons[0].type=TEXT`, `speed:=88.5`.
 
 /// Where a value stands in the parameters of an RPC.
-package struct RPCPath: Hashable, Sendable {
-    package enum Step: Hashable, Sendable {
+public struct RPCPath: Hashable, Sendable {
+    public enum Step: Hashable, Sendable {
         case name(String)
         case index(Int)
     }
 
-    package var steps: [Step]
+    public var steps: [Step]
 
     /// Names and indices together. The specification nests five deep.
     static let maximumSteps = 32
@@ -17,7 +17,7 @@ package struct RPCPath: Hashable, Sendable {
 }
 
 extension RPCPath: CustomStringConvertible {
-    package var description: String { Self.text(steps[...]) }
+    public var description: String { Self.text(steps[...]) }
 
     static func text(_ steps: ArraySlice<Step>) -> String {
         var text = ""
@@ -33,7 +33,7 @@ extension RPCPath: CustomStringConvertible {
 
 extension RPCPath {
     /// - Returns: Nil when the text is no path.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         var steps: [Step] = []
         var rest = text[...]
         repeat {
@@ -63,19 +63,19 @@ extension RPCPath {
 }
 
 /// A parameter and the value that it is to have, as a user wrote them.
-package struct RPCAssignment: Hashable, Sendable {
-    package enum Value: Hashable, Sendable {
+public struct RPCAssignment: Hashable, Sendable {
+    public enum Value: Hashable, Sendable {
         /// Text of the type that the specification gives.
         case text(String)
         /// JSON, taken as it stands.
         case json(String)
     }
 
-    package var path: RPCPath
-    package var value: Value
+    public var path: RPCPath
+    public var value: Value
 
     /// - Parameter text: `PATH=VALUE`, or `PATH:=JSON`.
-    package init(_ text: String) throws(RPCBuildError) {
+    public init(_ text: String) throws(RPCBuildError) {
         guard let sign = text.firstIndex(of: "=") else {
             throw RPCBuildError(
                 "\"\(RPCBuildError.shown(text))\" has no value; expected NAME=VALUE, such as "
@@ -96,14 +96,14 @@ package struct RPCAssignment: Hashable, Sendable {
 }
 
 /// Why an RPC is not built: for people, printable.
-package struct RPCBuildError: Error, Hashable, Sendable, CustomStringConvertible {
-    package var description: String
+public struct RPCBuildError: Error, Hashable, Sendable, CustomStringConvertible {
+    public var description: String
     /// What is wrong with single parameters, each with its place and in one sentence.
-    package var problems: [Problem] = []
+    public var problems: [Problem] = []
 
-    package struct Problem: Hashable, Sendable {
-        package var path: String
-        package var text: String
+    public struct Problem: Hashable, Sendable {
+        public var path: String
+        public var text: String
     }
 
     init(_ description: String, _ problems: [Problem] = []) {
@@ -111,7 +111,7 @@ package struct RPCBuildError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// For text that should be a JSON object and is not.
-    package init(notAnObject what: String) {
+    public init(notAnObject what: String) {
         description =
             "\"\(Self.shown(what))\" is no JSON object; expected one such as {\"mainField1\": \"Hello\"}"
     }

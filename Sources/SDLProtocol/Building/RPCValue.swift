@@ -4,12 +4,12 @@
 import NIOCore
 
 /// A JSON value.
-package indirect enum RPCValue: Hashable, Sendable {
-    package struct Member: Hashable, Sendable {
-        package var name: String
-        package var value: RPCValue
+public indirect enum RPCValue: Hashable, Sendable {
+    public struct Member: Hashable, Sendable {
+        public var name: String
+        public var value: RPCValue
 
-        package init(_ name: String, _ value: RPCValue) {
+        public init(_ name: String, _ value: RPCValue) {
             self.name = name
             self.value = value
         }
@@ -24,14 +24,14 @@ package indirect enum RPCValue: Hashable, Sendable {
     case bool(Bool)
     case null
 
-    package static let emptyObject = RPCValue.object([])
+    public static let emptyObject = RPCValue.object([])
 }
 
 // MARK: - Reading
 
 extension RPCValue {
     /// - Returns: Nil when the object, or one in it, has so many members or elements that some are not found.
-    package init?(_ object: JSONObject) {
+    public init?(_ object: JSONObject) {
         guard object.members.count < JSONObject.maximumMembers else { return nil }
         var members: [Member] = []
         for member in object.members {
@@ -67,7 +67,7 @@ extension RPCValue {
     }
 
     /// Any JSON value in a text.
-    package init(json text: String) throws(JSONError) {
+    public init(json text: String) throws(JSONError) {
         // One scanner for all kinds: the value as the only member of an object.
         let prefix = #"{"v":"#
         let object: JSONObject
@@ -85,7 +85,7 @@ extension RPCValue {
         self = value
     }
 
-    package func member(_ name: String) -> RPCValue? {
+    public func member(_ name: String) -> RPCValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
     }
@@ -95,7 +95,7 @@ extension RPCValue {
 
 extension RPCValue {
     /// The value in one line; invisible characters in strings are escaped.
-    package var json: String {
+    public var json: String {
         var text: [UInt8] = []
         write(to: &text)
         return String(decoding: text, as: UTF8.self)

@@ -1,75 +1,75 @@
 /// The content of one version of the RPC specification, the built-in one or a user's own: every
 /// function, parameter, struct and enumeration. Read by `RPCValidator`, and by whoever explains an
 /// RPC to people.
-package struct RPCCatalogue: Hashable, Sendable {
-    package var version: SDLVersion
+public struct RPCCatalogue: Hashable, Sendable {
+    public var version: SDLVersion
     /// As the specification writes it, "2021-10-27"; empty when it does not say.
-    package var date: String
+    public var date: String
     /// Requests, responses and notifications, in the specification's order.
-    package var functions: [RPCFunction]
-    package var structs: [RPCStruct]
-    package var enums: [RPCEnum]
+    public var functions: [RPCFunction]
+    public var structs: [RPCStruct]
+    public var enums: [RPCEnum]
 
     /// RPC specification 8.0.0, read at first use.
-    package static let builtIn = readBuiltIn()
+    public static let builtIn = readBuiltIn()
 
     /// Reads the built-in specification anew; `builtIn` does it once.
-    package static func readBuiltIn() -> RPCCatalogue { RPCCatalogue(table: builtInTable) }
+    public static func readBuiltIn() -> RPCCatalogue { RPCCatalogue(table: builtInTable) }
 
-    package func function(_ id: FunctionID, _ type: RPCType) -> RPCFunction? {
+    public func function(_ id: FunctionID, _ type: RPCType) -> RPCFunction? {
         functions.first { $0.id == id && $0.type == type }
     }
 
     /// The specification's name of a function, whatever its type.
-    package func name(of id: FunctionID) -> String? {
+    public func name(of id: FunctionID) -> String? {
         functions.first { $0.id == id }?.name
     }
 
-    package func id(of name: String) -> FunctionID? {
+    public func id(of name: String) -> FunctionID? {
         functions.first { $0.name == name }?.id
     }
 
-    package func structure(_ name: String) -> RPCStruct? {
+    public func structure(_ name: String) -> RPCStruct? {
         structs.first { $0.name == name }
     }
 
-    package func enumeration(_ name: String) -> RPCEnum? {
+    public func enumeration(_ name: String) -> RPCEnum? {
         enums.first { $0.name == name }
     }
 }
 
 /// A request, response or notification.
-package struct RPCFunction: Hashable, Sendable {
-    package var name: String
-    package var id: FunctionID
-    package var type: RPCType
-    package var lifetime: RPCLifetime
-    package var parameters: [RPCParameter]
+public struct RPCFunction: Hashable, Sendable {
+    public var name: String
+    public var id: FunctionID
+    public var type: RPCType
+    public var lifetime: RPCLifetime
+    public var parameters: [RPCParameter]
 }
 
 /// A JSON object with parameters of its own.
-package struct RPCStruct: Hashable, Sendable {
-    package var name: String
-    package var lifetime: RPCLifetime
-    package var parameters: [RPCParameter]
+public struct RPCStruct: Hashable, Sendable {
+    public var name: String
+    public var lifetime: RPCLifetime
+    public var parameters: [RPCParameter]
 }
 
 /// An enumeration: a set of words.
-package struct RPCEnum: Hashable, Sendable {
-    package struct Element: Hashable, Sendable {
+public struct RPCEnum: Hashable, Sendable {
+    public struct Element: Hashable, Sendable {
         /// As it travels.
-        package var name: String
-        package var lifetime: RPCLifetime
+        public var name: String
+        public var lifetime: RPCLifetime
     }
 
-    package var name: String
-    package var lifetime: RPCLifetime
-    package var elements: [Element]
+    public var name: String
+    public var lifetime: RPCLifetime
+    public var elements: [Element]
 }
 
 /// A parameter of a function, or a member of a struct.
-package struct RPCParameter: Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
+public struct RPCParameter: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
         case boolean
         /// Also 64-bit ones.
         case integer
@@ -80,29 +80,29 @@ package struct RPCParameter: Hashable, Sendable {
         case structure(String)
     }
 
-    package var name: String
-    package var kind: Kind
-    package var isMandatory: Bool
+    public var name: String
+    public var kind: Kind
+    public var isMandatory: Bool
     /// The bounds of a number.
-    package var value = RPCBounds<Double>()
+    public var value = RPCBounds<Double>()
     /// The length of a string, in Unicode scalars. The minimum is 1 where the specification says
     /// nothing, as in head units.
-    package var length = RPCBounds<Int>()
+    public var length = RPCBounds<Int>()
     /// Nil for anything but an array.
-    package var arraySize: RPCBounds<Int>?
+    public var arraySize: RPCBounds<Int>?
     /// The values of its enumeration that this function uses; empty = all.
-    package var values: [String] = []
-    package var lifetime: RPCLifetime
+    public var values: [String] = []
+    public var lifetime: RPCLifetime
     /// Since when it is defined like this; nil = since it exists.
-    package var redefined: SDLVersion?
+    public var redefined: SDLVersion?
     /// How it was defined in earlier versions, each with the versions it was valid for.
-    package var earlier: [RPCParameter] = []
+    public var earlier: [RPCParameter] = []
 }
 
 /// The smallest and the largest that is allowed; nil = no bound.
-package struct RPCBounds<Value: Hashable & Sendable>: Hashable, Sendable {
-    package var minimum: Value?
-    package var maximum: Value?
+public struct RPCBounds<Value: Hashable & Sendable>: Hashable, Sendable {
+    public var minimum: Value?
+    public var maximum: Value?
 }
 
 extension RPCParameter.Kind {

@@ -1,13 +1,13 @@
 /// From which to which version of the RPC specification a function, parameter, struct, enumeration
 /// or value exists; part of every entry of the catalogue.
-package struct RPCLifetime: Hashable, Sendable {
+public struct RPCLifetime: Hashable, Sendable {
     /// 0 stands for "not said"; versions are packed, because the catalogue holds thousands.
     private var packedSince: UInt32 = 0
     private var packedUntil: UInt32 = 0
     private var packedDeprecated: UInt32 = 0
-    package private(set) var isDeprecated = false
+    public private(set) var isDeprecated = false
 
-    package init(
+    public init(
         since: SDLVersion? = nil, until: SDLVersion? = nil, isDeprecated: Bool = false,
         deprecated: SDLVersion? = nil
     ) {
@@ -18,12 +18,12 @@ package struct RPCLifetime: Hashable, Sendable {
     }
 
     /// The first version with it; nil when it is as old as what it belongs to.
-    package var since: SDLVersion? { SDLVersion(packed: packedSince) }
+    public var since: SDLVersion? { SDLVersion(packed: packedSince) }
     /// The first version without it; nil while it exists.
-    package var until: SDLVersion? { SDLVersion(packed: packedUntil) }
+    public var until: SDLVersion? { SDLVersion(packed: packedUntil) }
     /// The first version that calls it deprecated; also nil when it is deprecated, but the
     /// specification does not say since when.
-    package var deprecated: SDLVersion? { SDLVersion(packed: packedDeprecated) }
+    public var deprecated: SDLVersion? { SDLVersion(packed: packedDeprecated) }
 
     /// Reads a lifetime as a specification states it: there the `since` of something deprecated
     /// says since when it is deprecated.
@@ -52,7 +52,7 @@ extension SDLVersion {
     }
 
     /// As specifications write it: "8", "4.5", "4.2.1".
-    package init?(text: some StringProtocol) {
+    public init?(text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count) else { return nil }
         var numbers = [0, 0, 0]
@@ -66,7 +66,7 @@ extension SDLVersion {
     }
 
     /// As people say it, without a last part of 0: "7.1", "4.2.1".
-    package var short: String {
+    public var short: String {
         patch == 0 ? "\(major).\(minor)" : description
     }
 }

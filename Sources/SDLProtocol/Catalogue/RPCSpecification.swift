@@ -4,21 +4,21 @@
 import DidYouMean
 
 /// Why a file is not an RPC specification.
-package struct RPCSpecificationError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RPCSpecificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// From 1.
-    package var line: Int
+    public var line: Int
     /// Found and expected, in one clause.
-    package var reason: String
+    public var reason: String
 
-    package var description: String { "line \(line): \(reason)" }
+    public var description: String { "line \(line): \(reason)" }
 }
 
 extension RPCCatalogue {
     /// Bytes a specification may have: some thirty times what 8.0.0 has.
-    package static let maximumXMLBytes = 16 << 20
+    public static let maximumXMLBytes = 16 << 20
 
     /// Reads the XML of a specification. Documentation, and elements nobody defined, are skipped.
-    package init(xml: [UInt8]) throws(RPCSpecificationError) {
+    public init(xml: [UInt8]) throws(RPCSpecificationError) {
         guard xml.count <= Self.maximumXMLBytes else {
             throw RPCSpecificationError(
                 line: 1, reason: "\(xml.count) bytes, expected at most \(Self.maximumXMLBytes)")

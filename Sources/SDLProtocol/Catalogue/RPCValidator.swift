@@ -3,7 +3,7 @@
 
 import DidYouMean
 
-package enum RPCSender: Hashable, Sendable {
+public enum RPCSender: Hashable, Sendable {
     case app
     case accessory
 }
@@ -16,16 +16,16 @@ package enum RPCSender: Hashable, Sendable {
 ///   is no news in their messages, and mistakes in it do no harm;
 /// - a parameter is judged by its definition in the version that was negotiated;
 /// - vehicle data has parameters of the car's maker, which no specification knows.
-package struct RPCValidator: Sendable {
+public struct RPCValidator: Sendable {
     /// Problems reported of one message; for worse messages that is enough.
-    package static let maximumProblems = 16
+    public static let maximumProblems = 16
 
-    package let catalogue: RPCCatalogue
+    public let catalogue: RPCCatalogue
     let index: CatalogueIndex
 
-    package static let builtIn = RPCValidator(.builtIn)
+    public static let builtIn = RPCValidator(.builtIn)
 
-    package init(_ catalogue: RPCCatalogue) {
+    public init(_ catalogue: RPCCatalogue) {
         self.catalogue = catalogue
         index = CatalogueIndex(catalogue)
     }
@@ -34,7 +34,7 @@ package struct RPCValidator: Sendable {
     ///
     /// - Parameter negotiated: `syncMsgVersion` of the head unit's answer to the registration; nil
     ///   before, when the newest definitions count.
-    package func problems(
+    public func problems(
         in message: RPCMessage, from sender: RPCSender, negotiated: SDLVersion? = nil
     ) -> [ValidationProblem] {
         guard let function = index.function(message.functionID, message.type) else {

@@ -1,6 +1,6 @@
 /// What an RPC may do wrong; found by `RPCValidator`. The raw values appear in JSON lines and are
 /// stable.
-package enum ValidationRule: String, Hashable, Sendable, CaseIterable {
+public enum ValidationRule: String, Hashable, Sendable, CaseIterable {
     /// A mandatory parameter is not there.
     case missingMandatory = "missing_mandatory"
     /// The specification knows no such parameter.
@@ -33,7 +33,7 @@ extension ValidationRule {
     ///
     /// It tolerates the others, as sdl_core 8.2.0 does: parameters that it or the session's version
     /// does not know are left out, and so are unknown words where that is possible.
-    package var isRefused: Bool {
+    public var isRefused: Bool {
         switch self {
         case .missingMandatory, .wrongType, .outOfRange, .tooLong, .tooShort, .tooManyElements,
             .tooFewElements, .notAnObject:
@@ -46,7 +46,7 @@ extension ValidationRule {
 }
 
 /// How bad a problem is.
-package enum ValidationSeverity: Int, Hashable, Sendable, Comparable {
+public enum ValidationSeverity: Int, Hashable, Sendable, Comparable {
     /// Worth knowing; nothing goes wrong today.
     case note
     /// The receiver ignores it, or puts up with it.
@@ -54,10 +54,10 @@ package enum ValidationSeverity: Int, Hashable, Sendable, Comparable {
     /// The receiver refuses the message, or does not do what its sender wants.
     case error
 
-    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
     /// As JSON lines name it.
-    package var name: String {
+    public var name: String {
         switch self {
         case .note: "note"
         case .warning: "warning"
@@ -67,29 +67,29 @@ package enum ValidationSeverity: Int, Hashable, Sendable, Comparable {
 }
 
 /// One thing that is wrong with an RPC. All texts are printable and short.
-package struct ValidationProblem: Hashable, Sendable {
-    package var rule: ValidationRule
-    package var severity: ValidationSeverity
+public struct ValidationProblem: Hashable, Sendable {
+    public var rule: ValidationRule
+    public var severity: ValidationSeverity
     /// Where: "choiceSet[2].menuName"; empty when the function itself is concerned.
-    package var path: String
+    public var path: String
     /// The name it is about, when that is not the parameter's: a word, or the function.
-    package var subject: String?
+    public var subject: String?
     /// What stands there, as a piece of a sentence: "\"12\"", "501 characters", "an object".
-    package var found: String
+    public var found: String
     /// What should: "an Integer from 0 to 100", "at most 500 characters", "RPC 6.0".
-    package var expected: String
+    public var expected: String
     /// A name of the specification that was probably meant.
-    package var hint: String?
+    public var hint: String?
     /// Further elements of the same array with the same problem.
-    package var repeats = 0
+    public var repeats = 0
 
-    package var isError: Bool { severity == .error }
+    public var isError: Bool { severity == .error }
 }
 
 extension ValidationProblem {
     /// The problem of a message that cannot even be read as an RPC; nil when its parameters are not
     /// the problem.
-    package init?(_ error: RPCError) {
+    public init?(_ error: RPCError) {
         guard case .notJSON(let reason) = error else { return nil }
         let found: String
         switch reason.reason {
@@ -105,7 +105,7 @@ extension ValidationProblem {
 
 extension ValidationProblem: CustomStringConvertible {
     /// One sentence without a full stop.
-    package var description: String {
+    public var description: String {
         switch repeats {
         case 0: sentence
         case 1: sentence + " (and in one more element)"

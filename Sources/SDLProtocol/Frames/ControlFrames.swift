@@ -1,11 +1,11 @@
 // Builds and amends the control frames that the relay itself sends to a head unit or an app.
 
-package import NIOCore
+public import NIOCore
 
 extension Frame {
     /// Ends a service; ending the RPC service ends the session. v1 knows no hash; v2…v4 carry it
     /// raw.
-    package static func endService(
+    public static func endService(
         _ service: ServiceType = .rpc, version: UInt8, sessionID: UInt8, hashID: UInt32,
         messageID: UInt32 = 0
     ) -> Frame {
@@ -28,7 +28,7 @@ extension Frame {
     }
 
     /// Confirms the end of a service, as its request has it.
-    package static func endServiceACK(of request: Frame) -> Frame {
+    public static func endServiceACK(of request: Frame) -> Frame {
         Frame(
             version: request.version, type: .control, service: request.service,
             info: ControlFrameType.endServiceACK.rawValue, sessionID: request.sessionID,
@@ -36,7 +36,7 @@ extension Frame {
     }
 
     /// Asks for a service in a session that runs.
-    package static func startService(
+    public static func startService(
         _ service: ServiceType, version: UInt8, sessionID: UInt8, messageID: UInt32,
         payload: ByteBuffer = ByteBuffer()
     ) -> Frame {
@@ -49,17 +49,17 @@ extension Frame {
     /// Refuses a StartService as sdl_core does: with the request's own header version.
     ///
     /// - Parameter reason: Travels only in v5, the first version that has room for it.
-    package static func startServiceNAK(of request: Frame, reason: String) -> Frame {
+    public static func startServiceNAK(of request: Frame, reason: String) -> Frame {
         nak(of: request, type: .startServiceNAK, reason: reason)
     }
 
     /// Refuses the end of a service.
-    package static func endServiceNAK(of request: Frame, reason: String) -> Frame {
+    public static func endServiceNAK(of request: Frame, reason: String) -> Frame {
         nak(of: request, type: .endServiceNAK, reason: reason)
     }
 
     /// Refuses an attempt to open a second transport around the relay.
-    package static func registerSecondaryTransportNAK(of request: Frame, reason: String) -> Frame {
+    public static func registerSecondaryTransportNAK(of request: Frame, reason: String) -> Frame {
         nak(of: request, type: .registerSecondaryTransportNAK, reason: reason)
     }
 
@@ -77,7 +77,7 @@ extension Frame {
     /// Offers are names in `secondaryTransports`, and transport lists of a service that name the
     /// secondary (2). An empty list, or one that names only the primary (1), invites nobody and
     /// stays, so that such an ACK passes byte for byte.
-    package func withoutSecondaryTransportOffers() -> Frame? {
+    public func withoutSecondaryTransportOffers() -> Frame? {
         guard controlType == .startServiceACK, ControlPayload(self).document != nil,
             let amended = try? BSONDocument.bytes(payload, without: Self.offersSecondaryTransport)
         else { return nil }

@@ -1,8 +1,8 @@
-package import NIOCore
+public import NIOCore
 
 /// The payload of a control frame, raw or BSON (SDL protocol spec, "Control frame payloads"): read
 /// by the router (sessions), the log and the simulator.
-package enum ControlPayload: Hashable, Sendable {
+public enum ControlPayload: Hashable, Sendable {
     case none
     /// Hash ID of v2…v4: 4 bytes, big-endian.
     case hashID(UInt32)
@@ -11,7 +11,7 @@ package enum ControlPayload: Hashable, Sendable {
     /// Neither; passed on untouched and shown as hex.
     case unreadable(ByteBuffer, BSONError?)
 
-    package init(_ frame: Frame) {
+    public init(_ frame: Frame) {
         let payload = frame.payload
         guard payload.readableBytes > 0 else {
             self = .none
@@ -31,12 +31,12 @@ package enum ControlPayload: Hashable, Sendable {
         }
     }
 
-    package var document: BSONDocument? {
+    public var document: BSONDocument? {
         if case .document(let document) = self { document } else { nil }
     }
 
     /// The hash ID, whichever form it has; nil when absent, of the wrong type, or "not supported".
-    package var hashID: UInt32? {
+    public var hashID: UInt32? {
         switch self {
         case .hashID(let hash): hash
         case .document(let document): document.int32("hashId").map(UInt32.init(bitPattern:))
@@ -47,49 +47,49 @@ package enum ControlPayload: Hashable, Sendable {
     /// The largest frame of a service as its StartServiceACK gives it, in bytes; nil when it gives
     /// no possible one. What `mtu` counts is not agreed (SDL protocol spec, "MTU"), but by every
     /// reading a frame is more than a header.
-    package var mtu: Int64? {
+    public var mtu: Int64? {
         document?.int64(ControlKey.mtu).flatMap { Self.isPossible(mtu: $0) ? $0 : nil }
     }
 
     /// Whether frames of that many bytes can carry anything.
-    package static func isPossible(mtu: Int64) -> Bool { mtu > FrameHeader.bytes(version: 2) }
+    public static func isPossible(mtu: Int64) -> Bool { mtu > FrameHeader.bytes(version: 2) }
 }
 
 /// Keys of BSON control payloads, as they travel.
-package enum ControlKey {
-    package static let protocolVersion = "protocolVersion"
-    package static let hashID = "hashId"
-    package static let mtu = "mtu"
-    package static let reason = "reason"
-    package static let rejectedParams = "rejectedParams"
-    package static let secondaryTransports = "secondaryTransports"
-    package static let audioServiceTransports = "audioServiceTransports"
-    package static let videoServiceTransports = "videoServiceTransports"
-    package static let tcpIPAddress = "tcpIpAddress"
-    package static let tcpPort = "tcpPort"
-    package static let make = "make"
-    package static let model = "model"
-    package static let height = "height"
-    package static let width = "width"
-    package static let videoProtocol = "videoProtocol"
-    package static let videoCodec = "videoCodec"
+public enum ControlKey {
+    public static let protocolVersion = "protocolVersion"
+    public static let hashID = "hashId"
+    public static let mtu = "mtu"
+    public static let reason = "reason"
+    public static let rejectedParams = "rejectedParams"
+    public static let secondaryTransports = "secondaryTransports"
+    public static let audioServiceTransports = "audioServiceTransports"
+    public static let videoServiceTransports = "videoServiceTransports"
+    public static let tcpIPAddress = "tcpIpAddress"
+    public static let tcpPort = "tcpPort"
+    public static let make = "make"
+    public static let model = "model"
+    public static let height = "height"
+    public static let width = "width"
+    public static let videoProtocol = "videoProtocol"
+    public static let videoCodec = "videoCodec"
 }
 
 /// What the head unit grants in the StartServiceACK of an RPC service.
-package struct SessionGrant: Hashable, Sendable {
-    package var sessionID: UInt8
+public struct SessionGrant: Hashable, Sendable {
+    public var sessionID: UInt8
     /// Frame version of the session: the ACK's header.
-    package var version: UInt8
+    public var version: UInt8
     /// Full version, "5.4.0", when the ACK names it.
-    package var fullVersion: String?
+    public var fullVersion: String?
     /// Needed to end the session; 0 when the ACK has none.
-    package var hashID: UInt32
+    public var hashID: UInt32
     /// As `ControlPayload.mtu`.
-    package var mtu: Int64?
-    package var make: String?
-    package var model: String?
+    public var mtu: Int64?
+    public var make: String?
+    public var model: String?
 
-    package init(_ frame: Frame) {
+    public init(_ frame: Frame) {
         let payload = ControlPayload(frame)
         sessionID = frame.sessionID
         version = frame.version

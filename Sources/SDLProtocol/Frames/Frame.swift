@@ -1,12 +1,12 @@
-package import NIOCore
+public import NIOCore
 
 /// One SDL frame exactly as it travels, header included.
 ///
 /// Cut from a stream by `FrameDecoder`, built by `Frame(version:…)`, forwarded by writing `wire`.
 /// Passing the frame on copies nothing.
-package struct Frame: Hashable, Sendable {
+public struct Frame: Hashable, Sendable {
     /// Header and payload; readable bytes are exactly one whole frame.
-    package let wire: ByteBuffer
+    public let wire: ByteBuffer
     /// The first eight bytes, big-endian. Kept because a frame's header is read a dozen times on its way, and
     /// each read from the buffer would cost more than what is done with the result.
     @usableFromInline
@@ -15,27 +15,24 @@ package struct Frame: Hashable, Sendable {
     /// Wraps bytes that a `FrameDecoder` has found to be one whole, valid frame, or a copy of them or of their
     /// header.
     @inlinable
-    package init(checked wire: ByteBuffer) {
+    public init(checked wire: ByteBuffer) {
         self.wire = wire
         head = wire.getInteger(at: wire.readerIndex) ?? 0
     }
 
+    /// - Parameter head: The first eight bytes of `wire`, big-endian.
     @inlinable
-    init(wire: ByteBuffer, head: UInt64) {
+    init(checked wire: ByteBuffer, head: UInt64) {
         self.wire = wire
         self.head = head
     }
-
-    /// Stands for a frame whose bytes are kept elsewhere; no frame itself.
-    @inlinable
-    package static var placeholder: Frame { Frame(wire: ByteBuffer(), head: 0) }
 
     /// Builds a frame. Numbers are big-endian (SDL protocol spec, "Frame header").
     ///
     /// - Parameters:
     ///   - version: Protocol version nibble, 1…5; 1 has an 8-byte header without message ID.
     ///   - info: Header byte 2: control frame type, or sequence number of a consecutive frame.
-    package init(
+    public init(
         version: UInt8, isEncrypted: Bool = false, type: FrameType, service: ServiceType,
         info: UInt8 = 0, sessionID: UInt8, messageID: UInt32 = 0, payload: ByteBuffer = ByteBuffer()
     ) {
@@ -60,40 +57,40 @@ package struct Frame: Hashable, Sendable {
 
     /// Protocol version of this frame's header, 1…5.
     @inlinable
-    package var version: UInt8 { byte(0) >> 4 }
+    public var version: UInt8 { byte(0) >> 4 }
     /// Payload is a TLS record. In v1 the bit means compression and is never set.
     @inlinable
-    package var isEncrypted: Bool { byte(0) & 0b1000 != 0 }
+    public var isEncrypted: Bool { byte(0) & 0b1000 != 0 }
     @inlinable
-    package var type: FrameType { FrameType(rawValue: byte(0) & 0b111) ?? .control }
+    public var type: FrameType { FrameType(rawValue: byte(0) & 0b111) ?? .control }
     @inlinable
-    package var service: ServiceType { ServiceType(rawValue: byte(1)) ?? .control }
+    public var service: ServiceType { ServiceType(rawValue: byte(1)) ?? .control }
     /// Header byte 2; its meaning depends on `type`.
     @inlinable
-    package var info: UInt8 { byte(2) }
+    public var info: UInt8 { byte(2) }
     /// The session; 0 only before a session exists.
     @inlinable
-    package var sessionID: UInt8 { byte(3) }
+    public var sessionID: UInt8 { byte(3) }
     /// Bytes after the header, as the header says; `headerOnly` frames no longer have them.
     @inlinable
-    package var payloadBytes: Int { Int(UInt32(truncatingIfNeeded: head)) }
+    public var payloadBytes: Int { Int(UInt32(truncatingIfNeeded: head)) }
     /// Counts messages of a session, shared by all frames of one message; absent in v1.
     @inlinable
-    package var messageID: UInt32? {
+    public var messageID: UInt32? {
         version == 1 ? nil : wire.getInteger(at: wire.readerIndex + 8)
     }
     /// 8 in v1, 12 from v2 on.
     @inlinable
-    package var headerBytes: Int { FrameHeader.bytes(version: version) }
+    public var headerBytes: Int { FrameHeader.bytes(version: version) }
 
     /// The bytes after the header, sharing storage with the frame; none of a `headerOnly` frame.
     @inlinable
-    package var payload: ByteBuffer {
+    public var payload: ByteBuffer {
         wire.getSlice(at: wire.readerIndex + headerBytes, length: payloadBytes) ?? ByteBuffer()
     }
 
     /// The header in storage of its own, for users that count frames and read no payloads.
-    package var headerOnly: Frame {
+    public var headerOnly: Frame {
         var header = ByteBuffer()
         header.reserveCapacity(headerBytes)
         header.writeBytes(wire.readableBytesView.prefix(headerBytes))
@@ -102,14 +99,14 @@ package struct Frame: Hashable, Sendable {
 
     /// The type of a control frame; nil for other frames.
     @inlinable
-    package var controlType: ControlFrameType? {
+    public var controlType: ControlFrameType? {
         type == .control ? ControlFrameType(rawValue: info) : nil
     }
 }
 
 extension Frame: CustomStringConvertible {
     /// Header fields in words, for test failures and debug logs; never the payload.
-    package var description: String {
+    public var description: String {
         let what = controlType.map(\.name) ?? "\(type)"
         let encrypted = isEncrypted ? " encrypted" : ""
         let message = messageID.map { " message \($0)" } ?? ""

@@ -1,13 +1,13 @@
-package import NIOCore
+public import NIOCore
 
 /// Cuts a byte stream into whole frames, which share the read buffer's storage: one decoder per app
 /// connection and one per link.
 ///
 /// Only a frame that straddles two reads is copied, into a buffer of its own size; the rest are
 /// slices. Feed every read with `append`, then call `next` until it returns nil.
-package struct FrameDecoder: Sendable {
+public struct FrameDecoder: Sendable {
     /// What to do about bytes that cannot be a frame.
-    package enum Recovery: Sendable {
+    public enum Recovery: Sendable {
         /// Throw: TCP loses no bytes, so garbage is a fault of the peer's program.
         case fail
         /// Drop bytes until frames are found again: a serial line may lose or invent bytes.
@@ -15,13 +15,13 @@ package struct FrameDecoder: Sendable {
     }
 
     /// Limits may be widened when the head unit announces a larger MTU.
-    package var rules: FrameRules
+    public var rules: FrameRules
     /// What may come next: while resynchronising, other frames need more proof.
-    package var expected = FrameExpectation()
+    public var expected = FrameExpectation()
     /// Stream position of the next byte to be decoded, counted from 0.
-    package private(set) var offset: UInt64 = 0
+    public private(set) var offset: UInt64 = 0
     /// Bytes dropped by resynchronisation so far.
-    package private(set) var garbageBytes: UInt64 = 0
+    public private(set) var garbageBytes: UInt64 = 0
 
     private let recovery: Recovery
     /// What is left of the latest read.
@@ -38,28 +38,28 @@ package struct FrameDecoder: Sendable {
     }
     /// Whether resynchronisation has dropped bytes that nobody has taken. They came before the frame that `next`
     /// returned last. Kept separately because it is read for each frame, and asking the list makes a copy.
-    package private(set) var hasDropped = false
+    public private(set) var hasDropped = false
 
-    package init(rules: FrameRules, recovery: Recovery) {
+    public init(rules: FrameRules, recovery: Recovery) {
         self.rules = rules
         self.recovery = recovery
     }
 
     /// Whether a frame has begun and not ended; a stream that stays so is stalled. While frames are searched
     /// for, this is not known.
-    package var isInsideFrame: Bool { partial.readableBytes > 0 }
+    public var isInsideFrame: Bool { partial.readableBytes > 0 }
     /// Bytes of the unfinished frame that have arrived; 0 between frames.
-    package var partialBytes: Int { partial.readableBytes }
+    public var partialBytes: Int { partial.readableBytes }
     /// Whether the stream has lost its frames and not found them again.
-    package var isSearching: Bool { resynchroniser != nil }
+    public var isSearching: Bool { resynchroniser != nil }
     /// Whether `settle` would bring a frame or a report.
-    package var isWorthSettling: Bool { resynchroniser?.isWorthSettling ?? false }
+    public var isWorthSettling: Bool { resynchroniser?.isWorthSettling ?? false }
     /// Bytes that have arrived and are neither frames nor known to be garbage.
-    package var undecidedBytes: Int { partial.readableBytes + (resynchroniser?.keptBytes ?? 0) }
+    public var undecidedBytes: Int { partial.readableBytes + (resynchroniser?.keptBytes ?? 0) }
 
     /// Takes over the bytes of one read. Nothing should be left of the previous read: bytes that `next` has not
     /// returned are joined with these, which costs a copy.
-    package mutating func append(_ bytes: ByteBuffer) {
+    public mutating func append(_ bytes: ByteBuffer) {
         if current.readableBytes == 0 {
             current = bytes
         } else {
@@ -71,7 +71,7 @@ package struct FrameDecoder: Sendable {
     ///
     /// - Throws: With `Recovery.fail`, why the bytes at `offset` are no frame. The decoder is of no further use
     ///   then; `undecoded` still has the offending bytes.
-    package mutating func next() throws(FrameError) -> Frame? {
+    public mutating func next() throws(FrameError) -> Frame? {
         while true {
             if resynchroniser != nil {
                 guard resynchronise() else { return nil }
@@ -86,10 +86,10 @@ package struct FrameDecoder: Sendable {
     }
 
     /// The undecided bytes: a frame without its end, or the bytes being searched.
-    package var undecided: ByteBuffer { resynchroniser?.kept ?? undecoded }
+    public var undecided: ByteBuffer { resynchroniser?.kept ?? undecoded }
 
     /// The bytes from `offset` on that have arrived but form no frame, for diagnosis.
-    package var undecoded: ByteBuffer {
+    public var undecoded: ByteBuffer {
         guard partial.readableBytes > 0 else { return current }
         var bytes = partial
         bytes.writeImmutableBuffer(current)
@@ -97,13 +97,13 @@ package struct FrameDecoder: Sendable {
     }
 
     /// What resynchronisation has dropped since the last call, nil if nothing.
-    package mutating func takeGarbageReport() -> GarbageReport? {
+    public mutating func takeGarbageReport() -> GarbageReport? {
         defer { report = nil }
         return report
     }
 
     /// The bytes that resynchronisation has dropped since the last call.
-    package mutating func takeDropped() -> [DroppedBytes] {
+    public mutating func takeDropped() -> [DroppedBytes] {
         defer { dropped = [] }
         return dropped
     }
@@ -117,17 +117,17 @@ package struct FrameDecoder: Sendable {
             current = ByteBuffer()
             return nil
         }
-        let bytes = try rules.frameBytes(in: current, at: current.readerIndex)
-        if let bytes, bytes <= current.readableBytes {
+        let measured = try rules.measure(current, at: current.readerIndex)
+        if let (bytes, head) = measured, bytes <= current.readableBytes {
             // The whole read with its indices moved, not a slice, so that neighbours can be joined
             // again when they are written.
             var wire = current
             wire.moveWriterIndex(to: current.readerIndex + bytes)
             current.moveReaderIndex(forwardBy: bytes)
             offset += UInt64(bytes)
-            return Frame(checked: wire)
+            return Frame(checked: wire, head: head)
         }
-        partialFrameBytes = bytes ?? 0
+        partialFrameBytes = measured?.bytes ?? 0
         partial = ByteBuffer()
         partial.reserveCapacity(max(partialFrameBytes, FrameHeader.bytes(version: 2)))
         partial.writeBuffer(&current)
@@ -173,14 +173,14 @@ package struct FrameDecoder: Sendable {
 
     /// Gives up a frame whose end does not come: on a line that loses bytes its size may be false, and the frame
     /// would swallow what follows. Call `next` afterwards.
-    package mutating func abandonPartialFrame() {
+    public mutating func abandonPartialFrame() {
         guard isInsideFrame, case .resynchronise = recovery else { return }
         beginResynchronising(after: .neverEnded(bytes: partialFrameBytes))
     }
 
     /// Called when nothing has come for a while, so that nothing will prove the last frame: believes the frame
     /// if it is whole, or else reports what has been dropped. Call `next` and `takeGarbageReport` afterwards.
-    package mutating func settle() {
+    public mutating func settle() {
         guard resynchroniser != nil, !resynchronise(), var searching = resynchroniser.take()
         else { return }
         let droppedBefore = searching.droppedBytes
@@ -259,8 +259,8 @@ extension FrameDecoder {
 }
 
 /// Bytes that resynchronisation has dropped.
-package struct DroppedBytes: Hashable, Sendable {
+public struct DroppedBytes: Hashable, Sendable {
     /// Stream position of the first, counted from 0.
-    package var offset: UInt64
-    package var bytes: ByteBuffer
+    public var offset: UInt64
+    public var bytes: ByteBuffer
 }

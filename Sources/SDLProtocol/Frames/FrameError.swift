@@ -1,6 +1,6 @@
 /// Why the bytes at a stream position cannot be the header of an SDL frame, in words a developer
 /// can act on.
-package enum FrameError: Error, Hashable, Sendable {
+public enum FrameError: Error, Hashable, Sendable {
     /// Version nibble 0 or 6…15.
     case reservedVersion(UInt8)
     /// v1 compression bit, never used by anybody.
@@ -31,7 +31,7 @@ package enum FrameError: Error, Hashable, Sendable {
 
 extension FrameError: CustomStringConvertible {
     /// Found and expected, in one clause.
-    package var description: String {
+    public var description: String {
         switch self {
         case .reservedVersion(let version): "protocol version \(version), expected 1 to 5"
         case .compressed: "v1 frame with the compression bit, which nothing supports"

@@ -3,12 +3,12 @@
 import NIOCore
 
 /// The header's layout (SDL protocol spec, "Frame header").
-package enum FrameHeader {
+public enum FrameHeader {
     /// Enough bytes to check every field but the message ID.
-    package static let minimumBytes = 8
+    public static let minimumBytes = 8
     /// Header bytes of a version: 8 in v1, which has no message ID, else 12.
     @inlinable
-    package static func bytes(version: UInt8) -> Int { version == 1 ? 8 : 12 }
+    public static func bytes(version: UInt8) -> Int { version == 1 ? 8 : 12 }
 }
 
 /// How strictly a stream's headers are checked: the union of what sdl_core and the app libraries
@@ -17,27 +17,27 @@ package enum FrameHeader {
 ///
 /// A head unit ends **every** session of a link after ten malformed frames in a second, so a frame
 /// from an app has to meet all rules before it may share the link.
-package struct FrameRules: Hashable, Sendable {
+public struct FrameRules: Hashable, Sendable {
     /// Most payload bytes of a v3…v5 frame.
-    package var maximumPayloadBytes: Int
+    public var maximumPayloadBytes: Int
     /// Accept what real head units send although no app may: info ≠ 0 on single and first frames,
     /// encrypted first frames (sdl_core#3659, #3717).
-    package var toleratesHeadUnitQuirks: Bool
+    public var toleratesHeadUnitQuirks: Bool
     /// Accept message ID 0 on data frames. sdl_core 8.2.0 gives it to whatever it still sends on a
     /// session that it has ended, mostly a whole answer in a single frame, and truncates the IDs of
     /// multi-frame messages to 8 bits.
-    package var toleratesMessageIDZero: Bool
+    public var toleratesMessageIDZero: Bool
 
     /// 131,072 B of payload and a 12 B header is the largest frame of v3…v5; head units and
     /// libraries disagree on whether the MTU counts the header, so one header and a little more
     /// is allowed on top.
-    package static let defaultMaximumPayloadBytes = 131_100
+    public static let defaultMaximumPayloadBytes = 131_100
     /// v1 and v2 frames are at most 1500 B (SDL protocol spec, "MTU"); sdl_core counts any payload
     /// above 1488 B as malformed, also in v1, whose shorter header would leave room for 1492 B.
     static let maximumPayloadBytesV2 = 1488
     static let maximumPayloadBytesV1 = 1492
 
-    package static func fromApp(
+    public static func fromApp(
         maximumPayloadBytes: Int = FrameRules.defaultMaximumPayloadBytes
     ) -> Self {
         Self(
@@ -45,7 +45,7 @@ package struct FrameRules: Hashable, Sendable {
             toleratesMessageIDZero: false)
     }
 
-    package static func fromAccessory(
+    public static func fromAccessory(
         maximumPayloadBytes: Int = FrameRules.defaultMaximumPayloadBytes
     ) -> Self {
         Self(
@@ -64,16 +64,24 @@ package struct FrameRules: Hashable, Sendable {
     /// Bytes of the whole frame that starts at `index`, nil when more bytes are needed to tell.
     ///
     /// Looks at as many bytes as there are, so that garbage is found at its first byte.
-    @inline(__always)
     func frameBytes(in buffer: ByteBuffer, at index: Int) throws(FrameError) -> Int? {
+        try measure(buffer, at: index)?.bytes
+    }
+
+    /// The same, with the frame's first eight bytes.
+    @inline(__always)
+    func measure(
+        _ buffer: ByteBuffer, at index: Int
+    ) throws(FrameError) -> (bytes: Int, head: UInt64)? {
         let available = buffer.writerIndex - index
         guard available >= FrameHeader.minimumBytes,
-            let fields = buffer.getInteger(at: index, as: UInt32.self),
-            let size = buffer.getInteger(at: index + 4, as: UInt32.self)
+            let head = buffer.getInteger(at: index, as: UInt64.self)
         else {
             try checkFragment(buffer, at: index, available: available)
             return nil
         }
+        let fields = UInt32(truncatingIfNeeded: head >> 32)
+        let size = UInt32(truncatingIfNeeded: head)
         let version = UInt8(truncatingIfNeeded: fields >> 28)
         let header = FrameHeader.bytes(version: version)
         try check(fields: fields, size: size)
@@ -81,7 +89,7 @@ package struct FrameRules: Hashable, Sendable {
         if version > 1, buffer.getInteger(at: index + 8, as: UInt32.self) == 0 {
             try checkZeroMessageID(type: UInt8(truncatingIfNeeded: fields >> 24) & 0b111)
         }
-        return header + Int(size)
+        return (header + Int(size), head)
     }
 
     /// Checks header bytes 0…7; `fields` are bytes 0…3 big-endian.

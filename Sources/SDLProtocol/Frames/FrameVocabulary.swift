@@ -1,7 +1,7 @@
 // The numbers of an SDL frame header by name: used by everything that reads or builds frames.
 
 /// What a frame's payload is: bits 2…0 of header byte 0 (SDL protocol spec, "Frame header").
-package enum FrameType: UInt8, Hashable, Sendable, CaseIterable {
+public enum FrameType: UInt8, Hashable, Sendable, CaseIterable {
     /// Session management: StartService, EndService, heartbeat, …
     case control = 0
     /// A whole message.
@@ -10,22 +10,10 @@ package enum FrameType: UInt8, Hashable, Sendable, CaseIterable {
     case first = 2
     /// A slice of a multi-frame message.
     case consecutive = 3
-
-    /// Written out so that other modules compare in place and not by a call: every frame is compared several
-    /// times.
-    @inlinable
-    package static func == (left: Self, right: Self) -> Bool {
-        switch (left, right) {
-        case (.control, .control), (.single, .single), (.first, .first),
-            (.consecutive, .consecutive):
-            true
-        default: false
-        }
-    }
 }
 
 /// A numbered lane within a session (SDL protocol spec, "Services"); all other numbers are reserved.
-package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
+public enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
     /// Heartbeats, secondary transport control, TLS handshake.
     case control = 0x00
     /// RPC without bulk data; starting it starts the session.
@@ -38,7 +26,7 @@ package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
     case bulk = 0x0F
 
     /// The word used in logs, filters and status.
-    package var name: String {
+    public var name: String {
         switch self {
         case .control: "control"
         case .rpc: "rpc"
@@ -48,14 +36,14 @@ package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    package init?(name: String) {
+    public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 
     /// Carries RPC messages, with or without bulk data.
     @inlinable
-    package var carriesRPC: Bool {
+    public var carriesRPC: Bool {
         switch self {
         case .rpc, .bulk: true
         case .control, .audio, .video: false
@@ -63,7 +51,7 @@ package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
     }
     /// Carries a media stream, which is counted and never dumped.
     @inlinable
-    package var isStream: Bool {
+    public var isStream: Bool {
         switch self {
         case .audio, .video: true
         case .control, .rpc, .bulk: false
@@ -72,7 +60,7 @@ package enum ServiceType: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The type of a control frame: header byte 2 (SDL protocol spec, "Frame info").
-package enum ControlFrameType: UInt8, Hashable, Sendable, CaseIterable {
+public enum ControlFrameType: UInt8, Hashable, Sendable, CaseIterable {
     case heartbeat = 0x00
     case startService = 0x01
     case startServiceACK = 0x02
@@ -89,7 +77,7 @@ package enum ControlFrameType: UInt8, Hashable, Sendable, CaseIterable {
     case heartbeatACK = 0xFF
 
     /// The name in the protocol specification.
-    package var name: String {
+    public var name: String {
         switch self {
         case .heartbeat: "Heartbeat"
         case .startService: "StartService"

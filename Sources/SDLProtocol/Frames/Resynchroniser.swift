@@ -1,29 +1,29 @@
 // Finds frames again in a stream that lost or invented bytes; used by `FrameDecoder` on links.
 
-package import NIOCore
+public import NIOCore
 
 /// Bytes that were dropped because they were no frame, for the log and the status page.
-package struct GarbageReport: Hashable, Sendable {
+public struct GarbageReport: Hashable, Sendable {
     /// Stream position of the first dropped byte, counted from 0.
-    package var offset: UInt64
+    public var offset: UInt64
     /// Bytes dropped at this place so far.
-    package var bytes: UInt64
+    public var bytes: UInt64
     /// Why the first byte could not start a frame.
-    package var error: FrameError
+    public var error: FrameError
     /// The first dropped bytes, at most `Resynchroniser.excerptBytes`.
-    package var excerpt: ByteBuffer
+    public var excerpt: ByteBuffer
     /// False while the search still goes on.
-    package var isOver: Bool
+    public var isOver: Bool
 }
 
 /// What the receiver knows of the frames that may come next, which makes a candidate believable.
-package struct FrameExpectation: Hashable, Sendable {
-    package var sessions = SessionSet()
+public struct FrameExpectation: Hashable, Sendable {
+    public var sessions = SessionSet()
     /// A StartService of the RPC service is unanswered. Its StartServiceACK brings a new session,
     /// and often nothing follows it until the app has read it.
-    package var awaitsStartAnswer = false
+    public var awaitsStartAnswer = false
 
-    package init() {}
+    public init() {}
 }
 
 /// Searches a byte stream for the next believable frame.

@@ -1,22 +1,22 @@
 /// A set of session IDs, 0…255, as 256 bits: costs no allocation. Shared by decoder and router.
-package struct SessionSet: Hashable, Sendable {
+public struct SessionSet: Hashable, Sendable {
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-    package init() {}
+    public init() {}
 
-    package func contains(_ session: UInt8) -> Bool {
+    public func contains(_ session: UInt8) -> Bool {
         word(session) & bit(session) != 0
     }
 
-    package mutating func insert(_ session: UInt8) {
+    public mutating func insert(_ session: UInt8) {
         setWord(session, to: word(session) | bit(session))
     }
 
-    package mutating func remove(_ session: UInt8) {
+    public mutating func remove(_ session: UInt8) {
         setWord(session, to: word(session) & ~bit(session))
     }
 
-    package var isEmpty: Bool { words == (0, 0, 0, 0) }
+    public var isEmpty: Bool { words == (0, 0, 0, 0) }
 
     private func bit(_ session: UInt8) -> UInt64 { 1 << UInt64(session & 63) }
 
@@ -38,9 +38,9 @@ package struct SessionSet: Hashable, Sendable {
         }
     }
 
-    package static func == (left: Self, right: Self) -> Bool { left.words == right.words }
+    public static func == (left: Self, right: Self) -> Bool { left.words == right.words }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
         hasher.combine(words.1)
         hasher.combine(words.2)

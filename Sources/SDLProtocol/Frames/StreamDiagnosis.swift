@@ -1,8 +1,8 @@
-package import NIOCore
+public import NIOCore
 
 /// What a peer speaks when it is not SDL: a common mistake, recognised from the first bytes it
 /// sent. Used for apps on the port and for garbage on links.
-package enum WrongProtocol: Hashable, Sendable, CaseIterable {
+public enum WrongProtocol: Hashable, Sendable, CaseIterable {
     case webSocket
     case http
     case tls
@@ -13,7 +13,7 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     case telnet
 
     /// Recognises the protocol from the first bytes of a stream, nil if they look like nothing known.
-    package init?(firstBytes: ByteBuffer) {
+    public init?(firstBytes: ByteBuffer) {
         let text = String(decoding: firstBytes.readableBytesView.prefix(512), as: UTF8.self)
         let bytes = Array(firstBytes.readableBytesView.prefix(8))
         if Self.httpMethods.contains(where: text.hasPrefix) || text.hasPrefix("HTTP/1.") {
@@ -35,10 +35,10 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     }
 
     /// What was recognised on the app port, and what to do about it.
-    package var adviceOnAppPort: String { "\(findingOnAppPort): \(remedyOnAppPort)" }
+    public var adviceOnAppPort: String { "\(findingOnAppPort): \(remedyOnAppPort)" }
 
     /// What was recognised on the app port.
-    package var findingOnAppPort: String {
+    public var findingOnAppPort: String {
         switch self {
         case .webSocket: "speaks WebSocket, not SDL"
         case .http: "speaks HTTP, not SDL"
@@ -50,7 +50,7 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     }
 
     /// What the sender on the app port can do about it.
-    package var remedyOnAppPort: String {
+    public var remedyOnAppPort: String {
         switch self {
         case .webSocket:
             "SDL apps connect here by plain TCP. The JavaScript suite cannot be used with relayd in a "
@@ -68,7 +68,7 @@ package enum WrongProtocol: Hashable, Sendable, CaseIterable {
     }
 
     /// What was recognised on the link to the head unit, and what to do about it.
-    package var adviceOnLink: String {
+    public var adviceOnLink: String {
         switch self {
         case .webSocket, .http:
             "this is an HTTP server, not a head unit. Check host and port: "
@@ -113,7 +113,7 @@ extension ByteBufferView {
 
 extension ByteBuffer {
     /// The first bytes as log lines show them: `47 45 54 20 |GET |`.
-    package func hexExcerpt(limit: Int = 64) -> String {
+    public func hexExcerpt(limit: Int = 64) -> String {
         let shown = readableBytesView.prefix(limit)
         let digits = shown.map(hex).joined(separator: " ")
         let text = String(

@@ -6,7 +6,7 @@ extension JSONObject {
     /// too large for a double, 1e309, becomes a string, and half a surrogate pair becomes U+FFFD.
     ///
     /// Bytes that would break the line or a terminal are escaped, invalid UTF-8 is repaired.
-    package func appendCompacted(to line: inout [UInt8]) {
+    public func appendCompacted(to line: inout [UInt8]) {
         guard !members.isEmpty else {
             line.append(UInt8(ascii: "{"))
             line.append(UInt8(ascii: "}"))
@@ -16,12 +16,12 @@ extension JSONObject {
     }
 
     /// One value of the object in the same way.
-    package func appendCompacted(_ token: JSONToken, to line: inout [UInt8]) {
+    public func appendCompacted(_ token: JSONToken, to line: inout [UInt8]) {
         let text = bytes.readableBytesUInt8Span
         JSONCompactor.append(text.extracting(token.range), to: &line)
     }
 
-    package var compacted: String {
+    public var compacted: String {
         var line: [UInt8] = []
         appendCompacted(to: &line)
         return String(decoding: line, as: UTF8.self)

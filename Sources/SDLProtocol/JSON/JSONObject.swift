@@ -1,39 +1,39 @@
-package import NIOCore
+public import NIOCore
 
 /// A JSON object kept as the bytes it came as: checked as a whole, and indexed by its members; values
 /// are read when asked for. `RPCMessage` holds one for the parameters; decoders, log lines and facts
 /// read from it.
-package struct JSONObject: JSONContainer, Hashable, Sendable {
+public struct JSONObject: JSONContainer, Hashable, Sendable {
     /// The object's text, whitespace included.
-    package let bytes: ByteBuffer
+    public let bytes: ByteBuffer
     /// In the order they travel, at most `maximumMembers`.
-    package private(set) var members: [Member] = []
+    public private(set) var members: [Member] = []
 
-    package struct Member: Hashable, Sendable {
-        package var key: JSONToken
-        package var value: JSONToken
+    public struct Member: Hashable, Sendable {
+        public var key: JSONToken
+        public var value: JSONToken
     }
 
     /// Members beyond these are not found: the RPC with the most members, the response to
     /// GetVehicleData, has 39.
-    package static let maximumMembers = 1024
+    public static let maximumMembers = 1024
 
     /// An RPC without parameters.
-    package static let empty = JSONObject(empty: ())
+    public static let empty = JSONObject(empty: ())
 
     private init(empty: Void) {
         bytes = ByteBuffer(string: "{}")
     }
 
     /// Checks and indexes `bytes`; whitespace around the object is fine.
-    package init(_ bytes: ByteBuffer) throws(JSONError) {
+    public init(_ bytes: ByteBuffer) throws(JSONError) {
         self.bytes = bytes
         try index(bytes.readableBytesUInt8Span)
     }
 
     /// The same object in storage of its own, for objects that are kept for long: a slice keeps the
     /// whole buffer alive that it was cut from.
-    package func detached() -> JSONObject {
+    public func detached() -> JSONObject {
         guard !members.isEmpty else { return .empty }
         return JSONObject(bytes: bytes.detached(), members: members)
     }
@@ -59,7 +59,7 @@ package struct JSONObject: JSONContainer, Hashable, Sendable {
 
 extension JSONObject {
     /// Where the value of `key` lies. If a key occurs twice, the last one counts, as for all peers.
-    package func value(_ key: String) -> JSONToken? {
+    public func value(_ key: String) -> JSONToken? {
         let text = bytes.readableBytesUInt8Span
         var index = members.count
         while index > 0 {
@@ -70,7 +70,7 @@ extension JSONObject {
     }
 
     /// Whether a key of this object reads `name`.
-    package func isKey(_ token: JSONToken, _ name: String) -> Bool {
+    public func isKey(_ token: JSONToken, _ name: String) -> Bool {
         Self.isKey(token, name, in: bytes.readableBytesUInt8Span)
     }
 
@@ -95,46 +95,46 @@ extension JSONObject {
     }
 
     /// Nil when absent or not a string. Invalid UTF-8 and lone surrogates become U+FFFD.
-    package func string(_ key: String) -> String? {
+    public func string(_ key: String) -> String? {
         value(key).flatMap(string)
     }
 
-    package func bool(_ key: String) -> Bool? {
+    public func bool(_ key: String) -> Bool? {
         guard let token = value(key), token.kind == .bool else { return nil }
         return token.range.count == 4
     }
 
     /// A number without fraction or exponent that fits.
-    package func integer(_ key: String) -> Int? {
+    public func integer(_ key: String) -> Int? {
         value(key).flatMap(integer)
     }
 
-    package func double(_ key: String) -> Double? {
+    public func double(_ key: String) -> Double? {
         guard let token = value(key), token.kind == .number else { return nil }
         return bytes.text(token.range).flatMap { Double($0) }
     }
 
     /// Nil when absent or not an object; cannot be malformed, since all of this one was checked.
-    package func object(_ key: String) -> JSONObject? {
+    public func object(_ key: String) -> JSONObject? {
         value(key).flatMap(object)
     }
 
-    package func array(_ key: String) -> JSONArray? {
+    public func array(_ key: String) -> JSONArray? {
         value(key).flatMap(array)
     }
 }
 
 /// A JSON array, indexed by its elements, otherwise untouched.
-package struct JSONArray: JSONContainer, Hashable, Sendable {
-    package let bytes: ByteBuffer
+public struct JSONArray: JSONContainer, Hashable, Sendable {
+    public let bytes: ByteBuffer
     /// At most `maximumElements`.
-    package private(set) var elements: [JSONToken] = []
+    public private(set) var elements: [JSONToken] = []
 
     /// Elements beyond these are not found: the longest array of the RPC specification, the result
     /// of DiagnosticMessage, may have 65,535.
-    package static let maximumElements = 65_535
+    public static let maximumElements = 65_535
 
-    package init(_ bytes: ByteBuffer) throws(JSONError) {
+    public init(_ bytes: ByteBuffer) throws(JSONError) {
         self.bytes = bytes
         try index(bytes.readableBytesUInt8Span)
     }
@@ -148,27 +148,27 @@ package struct JSONArray: JSONContainer, Hashable, Sendable {
 }
 
 /// What objects and arrays have in common: both hold tokens of their own bytes.
-package protocol JSONContainer {
+public protocol JSONContainer {
     var bytes: ByteBuffer { get }
 }
 
 extension JSONContainer {
     /// The text of a key or a string value, unescaped; nil for other kinds.
-    package func string(_ token: JSONToken) -> String? {
+    public func string(_ token: JSONToken) -> String? {
         guard token.kind == .string else { return nil }
         guard token.hasEscapes else { return bytes.text(token.content) }
         return JSONUnescaper.string(token, in: bytes.readableBytesUInt8Span)
     }
 
     /// A number without fraction or exponent that fits.
-    package func integer(_ token: JSONToken) -> Int? {
+    public func integer(_ token: JSONToken) -> Int? {
         guard token.kind == .number else { return nil }
         return bytes.text(token.range).flatMap { Int($0) }
     }
 
     /// Hands over the members of an object that this container holds, in their order; none for values
     /// of other kinds. Makes no index and allocates nothing; meant for one or two lookups.
-    package func visitMembers(
+    public func visitMembers(
         within token: JSONToken, _ body: (_ key: JSONToken, _ value: JSONToken) -> Void
     ) {
         guard token.kind == .object else { return }
@@ -188,7 +188,7 @@ extension JSONContainer {
 
     /// Where the value of `key` lies in an object that this container holds. If a key occurs twice, the
     /// last one counts.
-    package func value(_ key: String, within token: JSONToken) -> JSONToken? {
+    public func value(_ key: String, within token: JSONToken) -> JSONToken? {
         let bytes = bytes
         var found: JSONToken?
         visitMembers(within: token) { name, value in
@@ -197,11 +197,11 @@ extension JSONContainer {
         return found
     }
 
-    package func object(_ token: JSONToken) -> JSONObject? {
+    public func object(_ token: JSONToken) -> JSONObject? {
         slice(token, .object).flatMap { try? JSONObject($0) }
     }
 
-    package func array(_ token: JSONToken) -> JSONArray? {
+    public func array(_ token: JSONToken) -> JSONArray? {
         slice(token, .array).flatMap { try? JSONArray($0) }
     }
 
@@ -224,7 +224,7 @@ extension JSONToken {
 
 extension ByteBuffer {
     /// The same bytes in storage of their own.
-    package func detached() -> ByteBuffer {
+    public func detached() -> ByteBuffer {
         var copy = ByteBuffer()
         copy.writeImmutableBuffer(self)
         return copy

@@ -2,7 +2,7 @@
 // `JSONObject` and `JSONArray`.
 
 /// What kind of value a piece of JSON is.
-package enum JSONKind: UInt8, Hashable, Sendable {
+public enum JSONKind: UInt8, Hashable, Sendable {
     case object
     case array
     case string
@@ -12,8 +12,8 @@ package enum JSONKind: UInt8, Hashable, Sendable {
 }
 
 /// Why bytes are not JSON, and where.
-package struct JSONError: Error, Hashable, Sendable {
-    package enum Reason: Hashable, Sendable {
+public struct JSONError: Error, Hashable, Sendable {
+    public enum Reason: Hashable, Sendable {
         /// The text ends inside a value.
         case truncated
         /// A byte that cannot stand there.
@@ -24,13 +24,13 @@ package struct JSONError: Error, Hashable, Sendable {
         case wrongKind(JSONKind)
     }
 
-    package var reason: Reason
+    public var reason: Reason
     /// Bytes from the start of the text.
-    package var offset: Int
+    public var offset: Int
 }
 
 extension JSONError: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         switch reason {
         case .truncated: "ends after \(offset) bytes, inside a value"
         case .unexpected(let byte): "unexpected byte 0x\(hex(byte)) at byte \(offset)"
@@ -42,14 +42,14 @@ extension JSONError: CustomStringConvertible {
 }
 
 /// Where a value lies; offsets count from the start of the text.
-package struct JSONToken: Hashable, Sendable {
-    package var kind: JSONKind
+public struct JSONToken: Hashable, Sendable {
+    public var kind: JSONKind
     /// A string with a backslash in it, which therefore cannot be used as it stands.
-    package var hasEscapes: Bool
+    public var hasEscapes: Bool
     var start: UInt32
     var end: UInt32
 
-    package var range: Range<Int> { Int(start)..<Int(end) }
+    public var range: Range<Int> { Int(start)..<Int(end) }
     /// The range of a string between its quotes.
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 }

@@ -1,22 +1,22 @@
-package import NIOCore
+public import NIOCore
 
 /// Makes text from peers safe to show to people, on a terminal, in a journal or in a JSON line: one
 /// line, with nothing that moves a cursor or hides what is there.
-package enum PrintableText {
+public enum PrintableText {
     /// Whether a character may stand in a JSON line as it is (see `VisibleScalars`).
-    package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+    public static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         !VisibleScalars.isInvisible(scalar)
     }
 
     /// Appends what is visible of `text`; tabs and line breaks become spaces.
     ///
     /// - Parameter limit: Unicode scalars after which the rest is replaced by "…".
-    package static func append(_ text: String, to line: inout [UInt8], limit: Int = .max) {
+    public static func append(_ text: String, to line: inout [UInt8], limit: Int = .max) {
         append(text.utf8.span, from: 0, to: &line, limit: limit, unescape: false)
     }
 
     /// Appends the text of a string of `object`, unescaped.
-    package static func append(
+    public static func append(
         _ token: JSONToken, of bytes: ByteBuffer, to line: inout [UInt8], limit: Int = .max
     ) {
         let text = bytes.readableBytesUInt8Span
@@ -26,7 +26,7 @@ package enum PrintableText {
             unescape: token.hasEscapes)
     }
 
-    package static func string(_ text: String, limit: Int = .max) -> String {
+    public static func string(_ text: String, limit: Int = .max) -> String {
         var line: [UInt8] = []
         append(text, to: &line, limit: limit)
         return String(decoding: line, as: UTF8.self)
@@ -70,7 +70,7 @@ package enum PrintableText {
     }
 
     /// As JSON writes it: `\u001B`, and two of these beyond the first plane.
-    package static func appendEscape(_ scalar: Unicode.Scalar, to line: inout [UInt8]) {
+    public static func appendEscape(_ scalar: Unicode.Scalar, to line: inout [UInt8]) {
         for unit in UTF16.encode(scalar) ?? .init() {
             line.append(contentsOf: "\\u".utf8)
             for shift in [12, 8, 4, 0] as [UInt16] {
@@ -82,21 +82,21 @@ package enum PrintableText {
     }
 
     /// `text` as a JSON string, quotes included.
-    package static func jsonString(_ text: String) -> String {
+    public static func jsonString(_ text: String) -> String {
         var json: [UInt8] = []
         appendJSONString(text, to: &json)
         return String(decoding: json, as: UTF8.self)
     }
 
     /// Appends `text` as a JSON string, quotes included.
-    package static func appendJSONString(_ text: String, to line: inout [UInt8]) {
+    public static func appendJSONString(_ text: String, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "\""))
         appendJSONText(text, to: &line)
         line.append(UInt8(ascii: "\""))
     }
 
     /// Appends `text` as the inside of a JSON string.
-    package static func appendJSONText(_ text: String, to line: inout [UInt8]) {
+    public static func appendJSONText(_ text: String, to line: inout [UInt8]) {
         let bytes = text.utf8.span
         var at = 0
         while at < bytes.count {

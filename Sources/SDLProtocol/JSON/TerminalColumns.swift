@@ -3,14 +3,14 @@
 
 extension String {
     /// Columns on a terminal; East Asian wide characters and emoji take two.
-    package var terminalColumns: Int {
+    public var terminalColumns: Int {
         // True of nearly every text.
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.terminalColumns }
     }
 
     /// As many characters as fit `width` columns.
-    package func prefix(terminalColumns width: Int) -> String {
+    public func prefix(terminalColumns width: Int) -> String {
         var kept = ""
         var used = 0
         for character in self {

@@ -6,18 +6,18 @@
 /// spaces, tags) and line separators are hidden, and so is what Unicode calls ignorable (fillers,
 /// variation selectors). Two of these are part of emoji and shown there: ZERO WIDTH JOINER between two
 /// emoji, and the variation selectors after one.
-package struct VisibleScalars: Sendable {
+public struct VisibleScalars: Sendable {
     private static let joiner: Unicode.Scalar = "\u{200D}"
 
     private var isAfterEmoji = false
     /// Whether a joiner waits for the character after it.
     private var holdsJoiner = false
 
-    package init() {}
+    public init() {}
 
     /// Takes the next character of a text, and passes it on with whether it is visible; a joiner is
     /// passed on only with the character after it.
-    package mutating func push(
+    public mutating func push(
         _ scalar: Unicode.Scalar, _ body: (_ scalar: Unicode.Scalar, _ isVisible: Bool) -> Void
     ) {
         if holdsJoiner {
@@ -38,7 +38,7 @@ package struct VisibleScalars: Sendable {
     }
 
     /// Ends the text.
-    package mutating func finish(
+    public mutating func finish(
         _ body: (_ scalar: Unicode.Scalar, _ isVisible: Bool) -> Void
     ) {
         if holdsJoiner { body(Self.joiner, false) }
@@ -47,7 +47,7 @@ package struct VisibleScalars: Sendable {
 
     /// Whether a character is hidden wherever it stands; the joiner counts as hidden, the variation
     /// selectors of emoji do not.
-    package static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    public static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         // Looking properties up would take longer than everything else that is done with a text.
         if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         let properties = scalar.properties

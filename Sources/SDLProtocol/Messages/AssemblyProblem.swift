@@ -1,6 +1,6 @@
 /// What is wrong with a multi-frame message (SDL protocol spec, "Multi-frame messages"); found by
 /// `MessageAssembler`.
-package enum AssemblyProblem: Error, Hashable, Sendable {
+public enum AssemblyProblem: Error, Hashable, Sendable {
     /// Consecutive frames whose first frame was never seen.
     case noFirstFrame(info: UInt8)
     /// A frame is missing or out of order; head units drop such frames.
@@ -23,7 +23,7 @@ package enum AssemblyProblem: Error, Hashable, Sendable {
 
 extension AssemblyProblem: CustomStringConvertible {
     /// Found and expected, in one clause.
-    package var description: String {
+    public var description: String {
         switch self {
         case .noFirstFrame(let info):
             "consecutive frame \(info) of a message whose first frame was never seen"

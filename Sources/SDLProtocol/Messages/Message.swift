@@ -1,28 +1,28 @@
-package import NIOCore
+public import NIOCore
 
 /// A payload made whole from one single frame, or from a first frame and its consecutive frames.
 /// Made by `MessageAssembler`, read by `RPCMessage`.
-package struct Message: Hashable, Sendable {
+public struct Message: Hashable, Sendable {
     /// Protocol version of its frames.
-    package var version: UInt8
-    package var service: ServiceType
-    package var sessionID: UInt8
+    public var version: UInt8
+    public var service: ServiceType
+    public var sessionID: UInt8
     /// Nil in v1, whose frames carry none.
-    package var messageID: UInt32?
+    public var messageID: UInt32?
     /// At least one frame's payload is a TLS record, so the message cannot be read.
-    package var isEncrypted: Bool
+    public var isEncrypted: Bool
     /// The bytes that were kept: all, unless `isTruncated`. For a single frame, a slice of it.
-    package var payload: ByteBuffer
+    public var payload: ByteBuffer
     /// Bytes of the whole message, as they arrived.
-    package var payloadBytes: Int
+    public var payloadBytes: Int
     /// Frames it arrived in, the first frame included.
-    package var frames: Int
+    public var frames: Int
 
     /// Only the beginning was kept, because the message is larger than the assembler may keep,
     /// encrypted, or its rest never arrived.
-    package var isTruncated: Bool { payload.readableBytes < payloadBytes }
+    public var isTruncated: Bool { payload.readableBytes < payloadBytes }
 
-    package init(
+    public init(
         version: UInt8, service: ServiceType, sessionID: UInt8, messageID: UInt32?,
         isEncrypted: Bool = false, payload: ByteBuffer, payloadBytes: Int? = nil, frames: Int = 1
     ) {
@@ -37,7 +37,7 @@ package struct Message: Hashable, Sendable {
     }
 
     /// The message of a single frame; shares the frame's bytes.
-    package init(single frame: Frame) {
+    public init(single frame: Frame) {
         self.init(
             version: frame.version, service: frame.service, sessionID: frame.sessionID,
             messageID: frame.messageID, isEncrypted: frame.isEncrypted, payload: frame.payload)

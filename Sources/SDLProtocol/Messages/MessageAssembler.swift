@@ -6,23 +6,23 @@ import NIOCore
 /// Messages are told apart by session, service and message ID, so messages of different sessions
 /// may interleave, and even two of one session, which app libraries would not survive. Announced
 /// sizes are used for comparison only: memory grows with the bytes that arrived, within `Limits`.
-package struct MessageAssembler: Sendable {
-    package struct Limits: Hashable, Sendable {
+public struct MessageAssembler: Sendable {
+    public struct Limits: Hashable, Sendable {
         /// Bytes kept of one message; the rest is only counted. RPC header and JSON come first, so
         /// what is cut off is bulk data. 16 MiB holds the files that real apps upload.
-        package var maximumMessageBytes = 16 << 20
+        public var maximumMessageBytes = 16 << 20
         /// Bytes kept of all unfinished messages together; beyond that the rest is only counted.
-        package var maximumKeptBytes = 64 << 20
+        public var maximumKeptBytes = 64 << 20
         /// Unfinished messages: one per session would do, apps may have 255.
-        package var maximumUnfinished = 512
+        public var maximumUnfinished = 512
         /// Nanoseconds without a further frame after which a message is given up: sdl_core's
         /// `ExpectedConsecutiveFramesTimeout`, 10 s.
-        package var expiry: Int64 = 10_000_000_000
+        public var expiry: Int64 = 10_000_000_000
 
-        package init() {}
+        public init() {}
     }
 
-    package enum Outcome: Sendable {
+    public enum Outcome: Sendable {
         /// The whole message is there. A problem tells how it differs from what was announced.
         case message(Message, AssemblyProblem?)
         /// Frames are to follow, or belong to a message already reported as broken.
@@ -49,22 +49,22 @@ package struct MessageAssembler: Sendable {
         var isBroken = false
     }
 
-    package let limits: Limits
+    public let limits: Limits
     private var unfinished: [Key: Unfinished] = [:]
     private var keptBytes = 0
     /// Until this time, frames of messages whose beginning was not seen are not a peer's fault.
     private var gapEnds = Int64.min
 
-    package init(limits: Limits = Limits()) {
+    public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    package var unfinishedMessages: Int { unfinished.count }
+    public var unfinishedMessages: Int { unfinished.count }
 
     /// Takes the next frame; control frames are no messages and change nothing.
     ///
     /// - Parameter now: Nanoseconds on any clock, the same for all calls.
-    package mutating func receive(_ frame: Frame, at now: Int64) -> Outcome {
+    public mutating func receive(_ frame: Frame, at now: Int64) -> Outcome {
         switch frame.type {
         case .control: .incomplete
         case .single: .message(Message(single: frame), nil)
@@ -185,7 +185,7 @@ package struct MessageAssembler: Sendable {
     // MARK: Giving up
 
     /// Gives up messages that got no frame for `Limits.expiry`.
-    package mutating func expire(at now: Int64) -> [(Message, AssemblyProblem)] {
+    public mutating func expire(at now: Int64) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }
         let late = unfinished.filter { now - $0.value.lastFrame >= limits.expiry }
         return giveUp(late.keys) {
@@ -194,19 +194,19 @@ package struct MessageAssembler: Sendable {
     }
 
     /// Adjusts to the clock of `now` having been set forward by this many nanoseconds.
-    package mutating func shift(by step: Int64) {
+    public mutating func shift(by step: Int64) {
         for key in unfinished.keys { unfinished[key]?.lastFrame &+= step }
         if gapEnds != .min { gapEnds &+= step }
     }
 
     /// When `expire` has something to do; nil while nothing is unfinished.
-    package var nextExpiry: Int64? {
+    public var nextExpiry: Int64? {
         unfinished.values.map(\.lastFrame).min().map { $0 &+ limits.expiry }
     }
 
     /// Gives up messages that stay unfinished because their session, or with nil the link, has
     /// ended.
-    package mutating func abandon(session: UInt8? = nil) -> [(Message, AssemblyProblem)] {
+    public mutating func abandon(session: UInt8? = nil) -> [(Message, AssemblyProblem)] {
         guard !unfinished.isEmpty else { return [] }
         let gone = unfinished.keys.filter { session == nil || $0.sessionID == session }
         return giveUp(gone) {
@@ -223,7 +223,7 @@ package struct MessageAssembler: Sendable {
 
     /// Called when frames went by unseen: forgets all beginnings, and does not blame peers for
     /// missing ones.
-    package mutating func skipGap(at now: Int64) {
+    public mutating func skipGap(at now: Int64) {
         unfinished = [:]
         keptBytes = 0
         gapEnds = now.addingReportingOverflow(limits.expiry).partialValue

@@ -1,6 +1,6 @@
 // The reverse of `MessageAssembler`: splits a message into the frames that it travels in.
 
-package import NIOCore
+public import NIOCore
 
 extension Frame {
     /// A message in one frame if it fits, else in a first and consecutive frames (SDL protocol spec,
@@ -9,7 +9,7 @@ extension Frame {
     /// - Parameters:
     ///   - payload: Not empty.
     ///   - limit: Bytes that a frame's payload may have.
-    package static func message(
+    public static func message(
         version: UInt8, service: ServiceType = .rpc, sessionID: UInt8, messageID: UInt32,
         payload: ByteBuffer, limit: Int
     ) -> [Frame] {
@@ -47,7 +47,7 @@ extension Frame {
     }
 
     /// The same frame with another correlation ID; for a frame that begins with the header of an RPC.
-    package func withCorrelationID(_ correlationID: Int32) -> Frame {
+    public func withCorrelationID(_ correlationID: Int32) -> Frame {
         var payload = payload
         guard payload.readableBytes >= RPCHeader.bytes else { return self }
         payload.setInteger(correlationID, at: payload.readerIndex + 4)

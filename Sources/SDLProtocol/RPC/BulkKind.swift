@@ -1,9 +1,9 @@
-package import NIOCore
+public import NIOCore
 
 /// A file format that head units or apps send, with the size of an image where its header gives it.
 /// Recognised from the first bytes, once per message, when it is decoded.
-package struct BulkKind: Hashable, Sendable {
-    package enum Format: String, Hashable, Sendable {
+public struct BulkKind: Hashable, Sendable {
+    public enum Format: String, Hashable, Sendable {
         case png = "PNG"
         case jpeg = "JPEG"
         case gif = "GIF"
@@ -19,13 +19,13 @@ package struct BulkKind: Hashable, Sendable {
     }
 
     /// The size of an image, in pixels.
-    package struct Size: Hashable, Sendable {
-        package var width: UInt32
-        package var height: UInt32
+    public struct Size: Hashable, Sendable {
+        public var width: UInt32
+        public var height: UInt32
     }
 
-    package let format: Format
-    package let size: Size?
+    public let format: Format
+    public let size: Size?
 
     /// Bytes looked at to tell text from other data.
     private static let textBytes = 64
@@ -33,7 +33,7 @@ package struct BulkKind: Hashable, Sendable {
     /// - Parameter data: All of the bulk data, or its beginning. Nothing is copied, and little is
     ///   read: the first bytes, and the headers of a JPEG's segments.
     /// - Returns: Nil when it looks like nothing known, as PCM does.
-    package init?(_ data: ByteBuffer) {
+    public init?(_ data: ByteBuffer) {
         guard let format = Self.format(data.readableBytesView) else { return nil }
         self.format = format
         switch format {
@@ -134,7 +134,7 @@ extension BulkKind {
 
 extension BulkKind: CustomStringConvertible {
     /// "PNG 70×70", "WAV", "JSON", …
-    package var description: String {
+    public var description: String {
         size.map { "\(format.rawValue) \($0.width)×\($0.height)" } ?? format.rawValue
     }
 }

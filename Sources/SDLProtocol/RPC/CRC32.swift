@@ -1,19 +1,19 @@
-package import NIOCore
+public import NIOCore
 
 /// CRC-32 as in IEEE 802.3, zlib and PNG (MOBILE_API, "PutFile", parameter `crc`). Used by
 /// simulator, sample app and the advice.
-package enum CRC32 {
+public enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { crc, _ in
             crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1
         }
     }
 
-    package static func checksum(of bytes: ByteBuffer) -> UInt32 {
+    public static func checksum(of bytes: ByteBuffer) -> UInt32 {
         bytes.withUnsafeReadableBytes(checksum)
     }
 
-    package static func checksum(of bytes: [UInt8]) -> UInt32 {
+    public static func checksum(of bytes: [UInt8]) -> UInt32 {
         bytes.withUnsafeBytes(checksum)
     }
 

@@ -1,5 +1,5 @@
 /// How visible an app is on the head unit's screen; told by OnHMIStatus.
-package enum HMILevel: String, Hashable, Sendable, CaseIterable {
+public enum HMILevel: String, Hashable, Sendable, CaseIterable {
     /// On screen, may do everything its permissions allow.
     case full = "FULL"
     /// Not on screen, but allowed to play audio or to stream.

@@ -1,5 +1,5 @@
 /// Why a message of the RPC or bulk service cannot be read as an RPC; thrown by `RPCMessage`.
-package enum RPCError: Error, Hashable, Sendable {
+public enum RPCError: Error, Hashable, Sendable {
     /// Shorter than the 12-byte binary header.
     case tooShort(bytes: Int)
     /// RPC type 3…15; sdl_core drops those in silence.
@@ -16,7 +16,7 @@ package enum RPCError: Error, Hashable, Sendable {
 
 extension RPCError: CustomStringConvertible {
     /// Found and expected, in one clause.
-    package var description: String {
+    public var description: String {
         switch self {
         case .tooShort(let bytes): "\(bytes) bytes, an RPC header has \(RPCHeader.bytes)"
         case .unknownType(let type):

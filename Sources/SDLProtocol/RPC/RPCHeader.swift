@@ -1,27 +1,28 @@
 // The binary header of an RPC message, v2 and later; read by decoders, built by the simulator.
 
-package import NIOCore
+public import NIOCore
 
 /// Request, response or notification (SDL protocol spec, "RPC payload").
-package enum RPCType: UInt8, Hashable, Sendable, CaseIterable {
+public enum RPCType: UInt8, Hashable, Sendable, CaseIterable {
     case request = 0
     case response = 1
     case notification = 2
 }
 
 /// The 12 bytes in front of an RPC's JSON.
-package struct RPCHeader: Hashable, Sendable {
-    package static let bytes = 12
+public struct RPCHeader: Hashable, Sendable {
+    public static let bytes = 12
 
-    package var type: RPCType
+    public var type: RPCType
     /// 28 bits; the names are in `FunctionID`.
-    package var functionID: UInt32
+    public var functionID: UInt32
     /// Pairs a response with its request; 0 or −1 by custom in notifications.
-    package var correlationID: Int32
+    public var correlationID: Int32
     /// JSON bytes behind the header; the rest of the message is bulk data.
-    package var jsonBytes: Int
+    public var jsonBytes: Int
 
-    package init(type: RPCType, functionID: UInt32, correlationID: Int32, jsonBytes: Int) {
+    @inlinable
+    public init(type: RPCType, functionID: UInt32, correlationID: Int32, jsonBytes: Int) {
         self.type = type
         self.functionID = functionID
         self.correlationID = correlationID
@@ -29,22 +30,24 @@ package struct RPCHeader: Hashable, Sendable {
     }
 
     /// Reads the header at the start of a message; nil when it is too short or of an unknown type.
-    package init?(_ message: ByteBuffer) {
+    public init?(_ message: ByteBuffer) {
         self.init(message, at: message.readerIndex)
     }
 
     /// - Parameter index: Where in the buffer the header begins.
-    package init?(_ buffer: ByteBuffer, at index: Int) {
+    @inlinable
+    @inline(__always)
+    public init?(_ buffer: ByteBuffer, at index: Int) {
         guard let first = buffer.getInteger(at: index, as: UInt64.self),
             let jsonBytes = buffer.getInteger(at: index + 8, as: UInt32.self),
-            let type = RPCType(rawValue: UInt8(first >> 60))
+            let type = RPCType(rawValue: UInt8(truncatingIfNeeded: first >> 60))
         else { return nil }
         self.init(
-            type: type, functionID: UInt32(first >> 32) & 0x0FFF_FFFF,
+            type: type, functionID: UInt32(truncatingIfNeeded: first >> 32) & 0x0FFF_FFFF,
             correlationID: Int32(truncatingIfNeeded: first), jsonBytes: Int(jsonBytes))
     }
 
-    package func write(to buffer: inout ByteBuffer) {
+    public func write(to buffer: inout ByteBuffer) {
         buffer.writeInteger(UInt32(type.rawValue) << 28 | functionID)
         buffer.writeInteger(correlationID)
         buffer.writeInteger(UInt32(jsonBytes))
@@ -54,14 +57,16 @@ package struct RPCHeader: Hashable, Sendable {
 extension Frame {
     /// The header of the RPC that begins with this frame, if its protocol version has one; read without slicing
     /// the payload, because it is read for most frames.
-    package var rpcHeader: RPCHeader? {
+    @inlinable
+    @inline(__always)
+    public var rpcHeader: RPCHeader? {
         version > 1 ? RPCHeader(wire, at: wire.readerIndex + headerBytes) : nil
     }
 
     /// A single frame with one RPC: header, JSON and bulk data.
     ///
     /// v1 has no binary header; use `rpcV1` for it.
-    package static func rpc(
+    public static func rpc(
         version: UInt8, service: ServiceType = .rpc, sessionID: UInt8, messageID: UInt32,
         type: RPCType, functionID: UInt32, correlationID: Int32, json: String = "{}",
         bulk: ByteBuffer = ByteBuffer()
@@ -79,7 +84,7 @@ extension Frame {
     }
 
     /// A v1 single frame: the whole RPC is one JSON object with its name inside.
-    package static func rpcV1(
+    public static func rpcV1(
         sessionID: UInt8, type: RPCType, name: String, correlationID: Int32,
         parameters: String = "{}"
     ) -> Frame {

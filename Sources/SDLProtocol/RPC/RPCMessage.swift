@@ -1,30 +1,30 @@
 // Reads an RPC from a message: header, parameters, bulk data. Called by decoders off the hot path.
 
-package import NIOCore
+public import NIOCore
 
 /// A request, response or notification (SDL protocol spec, "RPC payload").
-package struct RPCMessage: Hashable, Sendable {
-    package var type: RPCType
-    package var functionID: FunctionID
+public struct RPCMessage: Hashable, Sendable {
+    public var type: RPCType
+    public var functionID: FunctionID
     /// Set when a v1 message names a function that the table does not know; its ID is 0 then.
-    package var unknownName: String?
+    public var unknownName: String?
     /// Pairs a response with its request; 0 or −1 by custom in notifications, nil in v1 ones.
-    package var correlationID: Int32?
+    public var correlationID: Int32?
     /// Empty when there are none, and when `isTruncated` cuts through them.
-    package var parameters: JSONObject
+    public var parameters: JSONObject
     /// Bytes of JSON as announced.
-    package var jsonBytes: Int
+    public var jsonBytes: Int
     /// What was kept of the bulk data.
-    package var bulk: ByteBuffer
+    public var bulk: ByteBuffer
     /// Bytes of bulk data that travelled.
-    package var bulkBytes: Int
+    public var bulkBytes: Int
     /// The message is so large that its JSON was not kept whole.
-    package var isTruncated: Bool
+    public var isTruncated: Bool
 
     /// The specification's name, or what stands for it.
-    package var functionName: String { unknownName ?? functionID.description }
+    public var functionName: String { unknownName ?? functionID.description }
 
-    package init(_ message: Message) throws(RPCError) {
+    public init(_ message: Message) throws(RPCError) {
         if message.version == 1 {
             try self.init(wrapped: message)
         } else {
@@ -33,7 +33,7 @@ package struct RPCMessage: Hashable, Sendable {
     }
 
     /// A request without correlation ID and bulk data, to be judged before it is sent or answered.
-    package init(request functionID: FunctionID, parameters: JSONObject) {
+    public init(request functionID: FunctionID, parameters: JSONObject) {
         type = .request
         self.functionID = functionID
         self.parameters = parameters
@@ -125,7 +125,7 @@ package struct RPCMessage: Hashable, Sendable {
 
 extension RPCType {
     /// As logs, filters and the v1 wrapper name it.
-    package var name: String {
+    public var name: String {
         switch self {
         case .request: "request"
         case .response: "response"
@@ -133,20 +133,20 @@ extension RPCType {
         }
     }
 
-    package init?(name: String) {
+    public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 }
 
 /// What a response says about its request.
-package struct RPCOutcome: Hashable, Sendable {
-    package var success: Bool
+public struct RPCOutcome: Hashable, Sendable {
+    public var success: Bool
     /// SUCCESS, REJECTED, INVALID_DATA, …; empty when the response names none.
-    package var resultCode: String
+    public var resultCode: String
 
     /// Nil unless `message` is a response.
-    package init?(_ message: RPCMessage) {
+    public init?(_ message: RPCMessage) {
         guard message.type == .response else { return nil }
         resultCode = message.parameters.string("resultCode") ?? ""
         success =
@@ -160,5 +160,5 @@ package struct RPCOutcome: Hashable, Sendable {
     ]
 
     /// Whether the request was done, but not as wanted: WARNINGS, WRONG_LANGUAGE, …
-    package var isWarning: Bool { success && resultCode != "SUCCESS" }
+    public var isWarning: Bool { success && resultCode != "SUCCESS" }
 }

@@ -2,34 +2,34 @@ import NIOCore
 
 /// A query of the TLS handshake over the control service (SDL protocol spec, "Security"). Read for
 /// the log only, never a reason to refuse anything.
-package struct SecurityQuery: Hashable, Sendable {
-    package enum Kind: UInt8, Hashable, Sendable {
+public struct SecurityQuery: Hashable, Sendable {
+    public enum Kind: UInt8, Hashable, Sendable {
         case request = 0x00
         case response = 0x10
         case notification = 0x20
         case invalid = 0xFF
     }
 
-    package enum QueryID: UInt32, Hashable, Sendable {
+    public enum QueryID: UInt32, Hashable, Sendable {
         case sendHandshakeData = 0x000001
         case sendInternalError = 0x000002
         case invalid = 0xFFFFFF
     }
 
-    package static let headerBytes = 12
+    public static let headerBytes = 12
 
     /// Nil for a number nobody defined.
-    package var kind: Kind?
-    package var queryID: QueryID?
-    package var sequenceNumber: UInt32
+    public var kind: Kind?
+    public var queryID: QueryID?
+    public var sequenceNumber: UInt32
     /// SendInternalError: `id` and `text`. Nil when there is none that can be read, as senders
     /// disagree whether JSON or binary data comes first.
-    package var json: JSONObject?
+    public var json: JSONObject?
     /// Bytes behind the header that are not JSON: TLS records, mostly.
-    package var binaryBytes: Int
+    public var binaryBytes: Int
 
     /// Nil when the message is shorter than a query's header.
-    package init?(_ message: Message) {
+    public init?(_ message: Message) {
         let payload = message.payload
         let start = payload.readerIndex
         guard
@@ -57,10 +57,10 @@ package struct SecurityQuery: Hashable, Sendable {
     }
 
     /// SendInternalError's code.
-    package var errorCode: Int? { json?.integer("id") }
+    public var errorCode: Int? { json?.integer("id") }
 
     /// What a code of SendInternalError means.
-    package static func meaning(ofError code: Int) -> String {
+    public static func meaning(ofError code: Int) -> String {
         switch code {
         case 0x00: "success"
         case 0x01: "invalid query size"
