@@ -227,7 +227,12 @@ package final class AppConnection: ChannelInboundHandler {
     @inline(__always)
     func send(_ unit: ByteBuffer) {
         counters.sent(unit.readableBytes)
-        let unit = isBehind ? unit.keptCheaply : unit
+        guard !isBehind else { return add(unit.keptCheaply) }
+        add(unit)
+    }
+
+    @inline(__always)
+    private func add(_ unit: ByteBuffer) {
         if let before = run.add(unit) { context?.write(wrapOutboundOut(before), promise: nil) }
     }
 

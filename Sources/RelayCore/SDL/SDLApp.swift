@@ -6,6 +6,8 @@ import SDLProtocol
 /// Passes on whole frames only, so two apps can never interleave parts of frames.
 final class SDLApp: AppReader {
     let connection: AppConnection
+    /// The language's output, kept here because the language's lazy property costs a check for every frame.
+    let output: LinkOutput
     /// Outlives its apps, because the hub does.
     private unowned let language: SDLLanguage
     /// Messages that relayd ended on the app's behalf.
@@ -30,6 +32,7 @@ final class SDLApp: AppReader {
     init(_ connection: AppConnection, _ language: SDLLanguage) {
         self.connection = connection
         self.language = language
+        output = language.output
         let configuration = language.hub.configuration
         decoder = FrameDecoder(
             rules: .fromApp(maximumPayloadBytes: configuration.maximumPayloadBytes),

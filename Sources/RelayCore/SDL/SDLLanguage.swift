@@ -111,7 +111,7 @@ final class SDLLanguage: AccessoryLanguage {
         switch router.receive(frame, from: app, at: hub.now) {
         case .toLink:
             hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: fate)
-            output.forward(frame, from: .app(app))
+            app.output.forward(frame, from: .app(app))
         case .drop(let reason):
             hub.tap.record(frame, .fromApp, app: app.id, time: hub.time, fate: .dropped(reason))
             reporter.refused(frame, of: app, because: reason, at: hub.time)
@@ -390,7 +390,7 @@ final class SDLLanguage: AccessoryLanguage {
         guard isPlainlyOpen || router.isOpen(frame.sessionID, of: app) else {
             return own.allow(at: hub.now)
         }
-        return output.allows(frame.sessionID)
+        return app.output.allows(frame.sessionID)
     }
 
     /// Drops a frame of an app that has gone and sent too fast for the head unit to hear everything. There may

@@ -85,9 +85,8 @@ package final class FrameTap {
     ) {
         if sheddingSinks == 0 {
             batch.append(
-                TappedFrame(
-                    frame: frame, direction: direction, app: app, time: time, fate: fate,
-                    grant: grant, isWaiting: isWaiting))
+                frame, direction, app: app, time: time, fate: fate, grant: grant,
+                isWaiting: isWaiting)
         } else {
             recordForSome(
                 frame, direction, app: app, time: time, fate: fate, grant: grant,

@@ -45,13 +45,41 @@ struct TapBatch {
     /// Bytes of the frames on the wire.
     private(set) var wireBytes = 0
 
+    /// A frame without its bytes, and where those are. Nothing in it is reference-counted, because one is made for
+    /// every frame.
     struct Entry {
-        /// The frame without its bytes.
-        fileprivate(set) var frame: TappedFrame
+        private let direction: Direction
+        private let app: AppID?
+        private let time: WallTime
+        private let fate: FrameFate
+        private let grant: GrantMeaning?
+        private let isWaiting: Bool
         /// Where its bytes are in `copies`.
-        fileprivate(set) var copy: Place
+        let copy: Place
         /// Where the whole frame is in `streams`; empty if it is not there.
-        fileprivate(set) var stream = Place()
+        let stream: Place
+
+        @inline(__always)
+        fileprivate init(
+            _ direction: Direction, _ app: AppID?, _ time: WallTime, _ fate: FrameFate,
+            _ grant: GrantMeaning?, _ isWaiting: Bool, copy: Place, stream: Place
+        ) {
+            self.direction = direction
+            self.app = app
+            self.time = time
+            self.fate = fate
+            self.grant = grant
+            self.isWaiting = isWaiting
+            self.copy = copy
+            self.stream = stream
+        }
+
+        /// The frame with the bytes that a sink gets.
+        func frame(_ wire: ByteBuffer) -> TappedFrame {
+            TappedFrame(
+                frame: Frame(checked: wire), direction: direction, app: app, time: time, fate: fate,
+                grant: grant, isWaiting: isWaiting)
+        }
     }
 
     /// A part of a buffer; buffers have at most 4 GiB.
@@ -83,24 +111,33 @@ struct TapBatch {
         max(copies.storageCapacity, streams.storageCapacity) >= TapStorage.minimumBytes
     }
 
+    /// Adds a frame that passes now, and is not told again (`TappedFrame.isEarlier`).
     @inline(__always)
-    mutating func append(_ frame: TappedFrame) {
-        let wire = frame.frame.wire
+    mutating func append(
+        _ frame: Frame, _ direction: Direction, app: AppID?, time: WallTime, fate: FrameFate,
+        grant: GrantMeaning?, isWaiting: Bool
+    ) {
+        let wire = frame.wire
         wireBytes += wire.readableBytes
-        let isStream = frame.frame.service.isStream && frame.frame.type != .control
+        let isStream = frame.service.isStream && frame.type != .control
         if !isStream { load.hasMoreThanStreams = true }
         let isWhole = !isStream && payload != .headers
-        let size = isWhole ? wire.readableBytes : frame.frame.headerBytes
+        let size = isWhole ? wire.readableBytes : min(frame.headerBytes, wire.readableBytes)
         load.bytes += size + TapSink.overheadBytes
-        var entry = Entry(frame: frame, copy: Place(copies.writerIndex, size))
-        wire.withUnsafeReadableBytes { all in
-            _ = copies.writeBytes(UnsafeRawBufferPointer(rebasing: all.prefix(size)))
-        }
-        if isStream, payload == .everything, wire.readableBytes > size {
-            entry.stream = copyStream(wire)
-        }
-        entry.frame.frame = .placeholder
-        entries.append(entry)
+        let copy = Place(copies.writerIndex, size)
+        copies.append(size, of: wire)
+        let isWanted = isStream && payload == .everything && wire.readableBytes > size
+        entries.append(
+            Entry(
+                direction, app, time, fate, grant, isWaiting, copy: copy,
+                stream: isWanted ? copyStream(wire) : Place()))
+    }
+
+    mutating func append(_ frame: TappedFrame) {
+        assert(!frame.isEarlier)
+        append(
+            frame.frame, frame.direction, app: frame.app, time: frame.time, fate: frame.fate,
+            grant: frame.grant, isWaiting: frame.isWaiting)
     }
 
     @inline(never)
@@ -157,5 +194,23 @@ struct TapBatch {
         self.payload = payload
         entries = []
         if payload != .everything { streams = ByteBuffer() }
+    }
+}
+
+extension ByteBuffer {
+    /// Appends the first `count` readable bytes of `other`, which must have that many. For a small frame,
+    /// `writeBytes` of a slice costs as much as everything else that the tap does.
+    @inline(__always)
+    fileprivate mutating func append(_ count: Int, of other: ByteBuffer) {
+        assert(count <= other.readableBytes)
+        reserveCapacity(minimumWritableBytes: count)
+        let start = writerIndex
+        withVeryUnsafeMutableBytes { room in
+            other.withUnsafeReadableBytes { bytes in
+                guard let target = room.baseAddress, let source = bytes.baseAddress else { return }
+                target.advanced(by: start).copyMemory(from: source, byteCount: count)
+            }
+        }
+        moveWriterIndex(forwardBy: count)
     }
 }

@@ -52,8 +52,6 @@ package struct TapPrologue {
     /// Bytes per frame, besides its own.
     private static let overheadBytes = 256
     private static let maximumHalves = 256
-    private static let registration = FunctionID.registerAppInterface.rawValue
-    private static let unregistration = FunctionID.unregisterAppInterface.rawValue
 
     package init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
@@ -246,9 +244,9 @@ package struct TapPrologue {
     private static func function(_ frame: Frame) -> Function? {
         guard frame.version > 1 else { return functionOfText(frame.payload) }
         guard let header = frame.rpcHeader, header.type != .notification else { return nil }
-        switch header.functionID {
-        case registration: return .registration
-        case unregistration: return .unregistration
+        switch FunctionID(rawValue: header.functionID) {
+        case .registerAppInterface: return .registration
+        case .unregisterAppInterface: return .unregistration
         default: return nil
         }
     }

@@ -41,18 +41,15 @@ struct TapView {
 
     /// The frames. They share the storage, which stays as long as one of them does.
     var frames: [TappedFrame] {
-        entries.map { entry in
-            var frame = entry.frame
-            if let wire = wire(of: entry) { frame.frame = Frame(checked: wire) }
-            return frame
-        }
+        entries.map { $0.frame(wire(of: $0) ?? ByteBuffer()) }
     }
 
     private func wire(of entry: TapBatch.Entry) -> ByteBuffer? {
         if payload == .everything, entry.stream.count > 0 { return entry.stream.slice(of: streams) }
         guard let copy = entry.copy.slice(of: copies) else { return nil }
         guard payload == .headers else { return copy }
-        return copy.getSlice(at: copy.readerIndex, length: Frame(checked: copy).headerBytes)
+        let header = min(Frame(checked: copy).headerBytes, copy.readableBytes)
+        return copy.getSlice(at: copy.readerIndex, length: header)
     }
 }
 

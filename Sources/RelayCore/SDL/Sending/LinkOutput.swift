@@ -14,7 +14,8 @@ final class LinkOutput {
     /// Unchecked: the check costs every frame two atomic operations. The hub owns this object, and pending
     /// timers keep the hub alive.
     private unowned(unsafe) let hub: Switchboard
-    /// Unchecked too: it belongs to the hub, and owns this object.
+    /// Unchecked too: it belongs to the hub, and owns this object. Apps refer to this object as well, but only the
+    /// language calls it.
     private unowned(unsafe) let language: SDLLanguage
     private let logger: Logger
     private var link: LinkConnection?
@@ -87,7 +88,8 @@ final class LinkOutput {
             if pacer.isPollWelcome, !isFull { poll() }
         }
         if !scheduler.hasReady, !isFull, mayGo(frame, from: origin) {
-            if bytes > pacer.room { poll() }
+            if bytes <= pacer.room { return write(frame, from: origin, to: link) }
+            poll()
             if !isFull, bytes <= pacer.room, self.link === link {
                 return write(frame, from: origin, to: link)
             }

@@ -292,14 +292,16 @@ extension SessionRouter {
 
 extension SessionRouter {
     var drivenDeadline: NIODeadline? {
-        guard
-            !ownRequests.isEmpty || !drivenAnswers.isEmpty || !injections.isEmpty
-                || streams.ownCount > 0
-        else { return nil }
-        return [
-            ownRequests.nextDeadline, drivenAnswers.nextDeadline, injections.nextDeadline,
-            streams.nextDeadline,
-        ].compactMap { $0 }.min()
+        mutating get {
+            guard
+                !ownRequests.isEmpty || !drivenAnswers.isEmpty || !injections.isEmpty
+                    || streams.ownCount > 0
+            else { return nil }
+            return [
+                ownRequests.nextDeadline, drivenAnswers.nextDeadline, injections.nextDeadline,
+                streams.nextDeadline,
+            ].compactMap { $0 }.min()
+        }
     }
 
     mutating func advanceDriven() {

@@ -260,12 +260,14 @@ extension SessionRouter {
 
 extension SessionRouter {
     var farewellDeadline: NIODeadline? {
-        guard !farewells.isEmpty else { return nil }
-        let own = farewells.values.compactMap(\.deadline).min()
-        guard let stopDeadline,
-            farewells.values.contains(where: { $0.isOfStop && !$0.isReadyToEnd })
-        else { return own }
-        return own.map { min($0, stopDeadline) } ?? stopDeadline
+        mutating get {
+            guard !farewells.isEmpty else { return nil }
+            let own = farewells.values.compactMap(\.deadline).min()
+            guard let stopDeadline,
+                farewells.values.contains(where: { $0.isOfStop && !$0.isReadyToEnd })
+            else { return own }
+            return own.map { min($0, stopDeadline) } ?? stopDeadline
+        }
     }
 
     mutating func advanceFarewells() {

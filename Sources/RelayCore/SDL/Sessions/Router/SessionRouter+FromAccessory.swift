@@ -32,7 +32,8 @@ extension SessionRouter {
         return decision
     }
 
-    private func deliver(_ frame: Frame) -> Decision {
+    /// Mutating only to avoid a copy of the router for each frame.
+    private mutating func deliver(_ frame: Frame) -> Decision {
         if let owner = routes[frame.sessionID].owner { return .toApp(owner) }
         return undeliverable(frame.sessionID)
     }

@@ -219,12 +219,15 @@ extension SessionRouter {
         }
     }
 
-    /// The next moment `advance` has something to do.
+    /// The next moment `advance` has something to do. Mutating, as its parts are, only to avoid a copy of the router
+    /// after each read.
     package var nextDeadline: NIODeadline? {
-        guard isLinkUp else { return starts.holdDeadline }
-        return Self.earlier(
-            Self.earlier(starts.answerDeadline, drivenDeadline),
-            Self.earlier(farewellDeadline, heartbeatDeadline))
+        mutating get {
+            guard isLinkUp else { return starts.holdDeadline }
+            return Self.earlier(
+                Self.earlier(starts.answerDeadline, drivenDeadline),
+                Self.earlier(farewellDeadline, heartbeatDeadline))
+        }
     }
 
     private static func earlier(_ left: NIODeadline?, _ right: NIODeadline?) -> NIODeadline? {

@@ -50,7 +50,9 @@ extension SessionRouter {
     }
 
     var heartbeatDeadline: NIODeadline? {
-        heartbeats.isEmpty ? nil : heartbeats.values.map(\.deadline).min()
+        mutating get {
+            heartbeats.isEmpty ? nil : heartbeats.values.map(\.deadline).min()
+        }
     }
 
     mutating func advanceHeartbeats() {

@@ -153,8 +153,9 @@ extension SessionRouter {
         return .drop(.serviceOfRelay)
     }
 
-    /// Whether a data frame of an app would get into a stream of relayd's.
-    func isInOwnStream(_ frame: Frame) -> Bool {
+    /// Whether a data frame of an app would get into a stream of relayd's. Mutating only to avoid a copy of the
+    /// router for each frame.
+    mutating func isInOwnStream(_ frame: Frame) -> Bool {
         streams.ownCount > 0 && frame.service.isStream
             && streams.own(StreamServices.Key(frame)) != nil
     }
