@@ -48,31 +48,16 @@ struct TapBatch {
     /// A frame without its bytes, and where those are. Nothing in it is reference-counted, because one is made for
     /// every frame.
     struct Entry {
-        private let direction: Direction
-        private let app: AppID?
-        private let time: WallTime
-        private let fate: FrameFate
-        private let grant: GrantMeaning?
-        private let isWaiting: Bool
+        fileprivate let direction: Direction
+        fileprivate let app: AppID?
+        fileprivate let time: WallTime
+        fileprivate let fate: FrameFate
+        fileprivate let grant: GrantMeaning?
+        fileprivate let isWaiting: Bool
         /// Where its bytes are in `copies`.
         let copy: Place
         /// Where the whole frame is in `streams`; empty if it is not there.
         let stream: Place
-
-        @inline(__always)
-        fileprivate init(
-            _ direction: Direction, _ app: AppID?, _ time: WallTime, _ fate: FrameFate,
-            _ grant: GrantMeaning?, _ isWaiting: Bool, copy: Place, stream: Place
-        ) {
-            self.direction = direction
-            self.app = app
-            self.time = time
-            self.fate = fate
-            self.grant = grant
-            self.isWaiting = isWaiting
-            self.copy = copy
-            self.stream = stream
-        }
 
         /// The frame with the bytes that a sink gets.
         func frame(_ wire: ByteBuffer) -> TappedFrame {
@@ -129,8 +114,8 @@ struct TapBatch {
         let isWanted = isStream && payload == .everything && wire.readableBytes > size
         entries.append(
             Entry(
-                direction, app, time, fate, grant, isWaiting, copy: copy,
-                stream: isWanted ? copyStream(wire) : Place()))
+                direction: direction, app: app, time: time, fate: fate, grant: grant,
+                isWaiting: isWaiting, copy: copy, stream: isWanted ? copyStream(wire) : Place()))
     }
 
     mutating func append(_ frame: TappedFrame) {

@@ -5,12 +5,10 @@ package enum Origin<App: Hashable>: Hashable {
     case relay
 
     /// The app; nil for relayd's own frames.
-    @inlinable
     package var app: App? {
         if case .app(let app) = self { app } else { nil }
     }
 
-    @inlinable
     package var isRelay: Bool {
         if case .relay = self { true } else { false }
     }
