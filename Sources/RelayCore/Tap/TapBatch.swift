@@ -183,8 +183,8 @@ struct TapBatch {
 }
 
 extension ByteBuffer {
-    /// Appends the first `count` readable bytes of `other`, which must have that many. For a small frame,
-    /// `writeBytes` of a slice costs as much as everything else that the tap does.
+    /// Appends the first `count` readable bytes of `other`, which must have that many. For a small frame this is
+    /// cheaper than `writeBytes` of a slice.
     @inline(__always)
     fileprivate mutating func append(_ count: Int, of other: ByteBuffer) {
         assert(count <= other.readableBytes)
