@@ -295,6 +295,26 @@ struct RecordedAppTests {
         #expect(unit.unit.held.steps < 600)
     }
 
+    @Test("what an app asked is known however many were answered before it, left or not")
+    func manyAnswered() throws {
+        var recorder = Recorder()
+        for number in 0..<2000 as Range<UInt64> {
+            let now = NIODeadline.start + .milliseconds(Int64(number))
+            recorder.add(.startService(), .fromApp, app: number, at: now)
+            recorder.add(
+                number % 2 == 0 ? .startServiceACK(session: 1) : .startServiceNAK(),
+                .fromAccessory, app: number, at: now)
+        }
+        let asked = try steps(recorder.items, .app).filter {
+            if case .fromApp(let message) = $0.content {
+                message.kind == .control(.startService)
+            } else {
+                false
+            }
+        }
+        #expect(asked.map(\.app.rawValue) == Array(0..<2000))
+    }
+
     @Test("frames of sessions that were never granted are left out")
     func noGrant() throws {
         var recorder = Recorder()

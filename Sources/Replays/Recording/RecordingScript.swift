@@ -20,7 +20,7 @@ package struct RecordingScript {
     private var clock = RecordedClock()
     /// The owner of each session that was granted and is running.
     private var owners: [UInt8: Owner] = [:]
-    /// Sessions of each app that were asked for and not granted.
+    /// Sessions of each app that were asked for and not answered, never empty.
     private var asked: [AppID: [Int]] = [:]
     private var laneCount = 0
     private var assemblers = [MessageAssembler(), MessageAssembler()]
@@ -44,7 +44,7 @@ package struct RecordingScript {
         var direction: Direction
     }
 
-    /// Maximum apps that ask for sessions. Each may have 255 unanswered requests, as many as a link has sessions.
+    /// Maximum apps that wait for an answer. Each may have 255 unanswered requests, as many as a link has sessions.
     private static let maximumAsked = 1024
     private static let maximumMasked = 1000
 
@@ -156,6 +156,14 @@ package struct RecordingScript {
         begin(tapped, app, &steps)
     }
 
+    /// The session that the app asked for first, of those that nobody has answered.
+    private mutating func takeAsked(by app: AppID) -> Int? {
+        guard var lanes = asked.removeValue(forKey: app), !lanes.isEmpty else { return nil }
+        let first = lanes.removeFirst()
+        if !lanes.isEmpty { asked[app] = lanes }
+        return first
+    }
+
     private mutating func begin(
         _ tapped: TappedFrame, _ app: AppID, _ steps: inout [RecordedStep]
     ) {
@@ -174,8 +182,7 @@ package struct RecordingScript {
     ) {
         let session = tapped.frame.sessionID
         let lane: Int
-        if let first = asked[app]?.first {
-            asked[app]?.removeFirst()
+        if let first = takeAsked(by: app) {
             lane = first
         } else if tapped.grant == .opens {
             // A truncated recording has only the grant.
@@ -192,8 +199,7 @@ package struct RecordingScript {
     private mutating func refuse(
         _ tapped: TappedFrame, _ app: AppID, _ steps: inout [RecordedStep]
     ) {
-        guard let lane = asked[app]?.first else { return }
-        asked[app]?.removeFirst()
+        guard let lane = takeAsked(by: app) else { return }
         steps.append(
             RecordedStep(
                 lane: lane, app: app, time: tapped.time,

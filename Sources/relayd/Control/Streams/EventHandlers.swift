@@ -71,17 +71,17 @@ private struct EventStream: Sendable {
     private static let eventsPerLook = 64
 
     func run(_ writer: ResponseWriter) async throws {
+        var cursor = start ?? ring.latest
+        if start == nil, let last = request.last {
+            cursor = max(0, ring.latest - min(last, EventRing.defaultCapacity))
+            cursor = max(cursor, (ring.range?.lowerBound ?? 1) - 1)
+        }
         let range = ring.range
         var piece = ByteBuffer()
         try note(
             StreamNote(
                 instance: ring.instance, first: range?.lowerBound, latest: range?.upperBound),
             to: &piece)
-        var cursor = start ?? ring.latest
-        if start == nil, let last = request.last {
-            cursor = max(0, ring.latest - min(last, EventRing.defaultCapacity))
-            cursor = max(cursor, (ring.range?.lowerBound ?? 1) - 1)
-        }
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {

@@ -133,6 +133,8 @@ struct MessageStream: Sendable {
     func run(_ writer: ResponseWriter) async throws {
         var lines = MessageLines(request, framing, instance: ring.instance)
         var filter = request.filter
+        // Before the first line says what the latest message is: what comes after that is new.
+        var cursor = await begin()
         let range = ring.range
         let latestAtStart = ring.latest
         lines.append(
@@ -140,7 +142,6 @@ struct MessageStream: Sendable {
                 instance: ring.instance, first: range.map { Int($0.lowerBound) },
                 latest: range.map { Int($0.upperBound) }))
 
-        var cursor = await begin()
         // A reader's cursor beyond the latest message comes from another run of relayd.
         var advised = start.map { $0 > ring.latest ? 0 : $0 } ?? cursor
         try await lines.flush(to: writer)

@@ -16,6 +16,8 @@ struct VehicleStream: Sendable {
     private static let entriesPerLook = 64
 
     func run(_ writer: ResponseWriter) async throws {
+        // Before the first line waits for the client: what comes meanwhile is new.
+        var cursor = begin()
         let range = traffic.range
         let accepts = request.filter.accepts
         var piece = ByteBuffer()
@@ -25,7 +27,6 @@ struct VehicleStream: Sendable {
                 latest: range.map { Int(clamping: $0.upperBound) }), to: &piece)
         // Written at once, so that the client knows that it is being served.
         try await write(&piece, to: writer)
-        var cursor = begin()
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {
