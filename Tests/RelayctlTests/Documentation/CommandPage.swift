@@ -88,7 +88,7 @@ enum CommandPage {
         <!-- Made of relayctl's own help. Do not edit: change the commands, then run
              RELAY_WRITE_CONFIG_SCHEMA=1 swift test \u{2D}-filter isCurrent -->
 
-        These are the commands of `relayctl` with all their options. `--help` behind a command says more, with examples and exit
+        These are the commands of `relayctl` with all their options. `--help` after a command says more, with examples and exit
         codes, and so does its man page. Without a command, `relayctl` shows the status and what to type next.
 
         The pages about [filters](filters.md), [recordings](traces.md), [driving the conversation](driving.md), [fault

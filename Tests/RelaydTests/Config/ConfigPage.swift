@@ -61,7 +61,7 @@ enum ConfigPage {
 
         - A key with a dot is a key in a section: `apps.maximum` is `maximum:` in the section `apps:`.
         - Flags override the environment, the environment overrides the file, and the file overrides the defaults.
-          `relayctl config` prints what is in force and where each value comes from.
+          `relayctl config` prints the options that are set and where each value comes from; `--all` adds those at their default.
         - Durations have a unit (`500ms`, `20s`, `2m`, `1h`). Sizes may have one (`4096`, `256 KiB`, `16 MiB`).
 
         After a change, check the file, then apply it:
@@ -72,7 +72,9 @@ enum ConfigPage {
         ```
 
         relayd names every mistake with its line and column, and rejects a file with a mistake as a whole. Options that the table
-        marks with *restart* take effect after `sudo systemctl restart relayd`.
+        marks with *restart* take effect after `sudo systemctl restart relayd`. Of the others, `apps.silent_timeout`,
+        `limits.maximum_payload` and some options of `openxc` apply to new connections, and most options of `record` to the next
+        recording; `relayctl reload` names them.
 
         """
 

@@ -300,7 +300,7 @@ struct RequestCommand: AsyncParsableCommand {
         @Argument(help: "The file; - reads standard input.", completion: .file())
         var file: String
 
-        @Flag(help: "Give up requests of the same names.")
+        @Flag(help: "Replace saved requests of the same names.")
         var replace = false
 
         func run() throws {

@@ -141,7 +141,7 @@ struct ScenarioCommand: AsyncParsableCommand {
     struct FromCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "from",
-            abstract: "Make a scenario of a trace and print it.",
+            abstract: "Make a scenario from a trace and print it.",
             discussion: """
                 The requests of the apps become steps that wait for them, those that the head unit has refused are \
                 answered in the same way, and what the driver did is injected. Remove what does not matter, and add \

@@ -11,9 +11,10 @@ struct SetupBluetoothCommand: AsyncParsableCommand {
 
             Where relayd is a service of systemd, a drop-in is enabled: from then on relayd.service brings \
             bluetooth.service with it and is in the group bluetooth. Otherwise the user who types this (or \
-            --user) joins that group. The adapter is switched on, and with --visible a head unit can see \
-            this machine and pair with it for the next three minutes. What is missing after that is said \
-            by 'relayctl doctor'. --undo leaves the adapter on, and what is paired stays paired.
+            --user) joins that group. The adapter is switched on, and with --visible head units can \
+            see this machine for the next three minutes, and pair with it from now on. 'relayctl doctor' \
+            says what is missing after that. --undo leaves the adapter on, and what is paired stays paired; \
+            with --visible it hides this machine again.
 
             EXAMPLES
               sudo relayctl setup bluetooth --visible

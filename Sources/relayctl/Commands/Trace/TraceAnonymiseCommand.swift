@@ -55,7 +55,7 @@ struct TraceAnonymiseCommand: ParsableCommand {
     var mask: [String] = []
 
     @Option(
-        help: ArgumentHelp("Leave one of the above as it is. Repeatable.", valueName: "name"),
+        help: ArgumentHelp("Do not overwrite this one, which is overwritten by default. Repeatable.", valueName: "name"),
         completion: .list(names + [streams]))
     var keep: [String] = []
 

@@ -13,7 +13,7 @@ struct ReplayCommand: AsyncParsableCommand {
             Sends what the recorded app sent, in the same order, and waits where it had waited: \
             for answers, and for the first of each kind of notification. With --check the answers \
             are compared with the recorded ones: result code, success and parameters. Not compared \
-            are hashID, spaceAvailable, the values of vehicle data, and times.
+            are hashID, spaceAvailable, the values of vehicle data, and how long an answer took.
 
             The other way round, relayd plays the head unit of a recording: relayd --accessory \
             replay:FILE.

@@ -116,7 +116,7 @@ struct VehicleWriteCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "A signal and its value: NAME=VALUE. true, false and numbers are what they say.")
+        help: "A signal and its value: NAME=VALUE. true, false and numbers are read as such.")
     var signal: String?
 
     @Option(help: ArgumentHelp("What happened to the value of an event.", valueName: "value"))

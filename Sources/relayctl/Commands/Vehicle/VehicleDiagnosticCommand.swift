@@ -39,7 +39,7 @@ struct VehicleDiagnosticCommand: AsyncParsableCommand {
     @Option(help: "The bus. Default: the vehicle interface's first.")
     var bus: Int?
 
-    @Option(help: ArgumentHelp("Up to 8 bytes behind the PID, such as 0102.", valueName: "hex"))
+    @Option(help: ArgumentHelp("Up to 8 bytes after the PID, such as 0102.", valueName: "hex"))
     var payload: String?
 
     @Option(help: ArgumentHelp("Repeat it this often per second, up to 10.", valueName: "hertz"))
