@@ -37,19 +37,31 @@ package struct EventHandlers: Sendable {
                         latest: range?.upperBound, missed: reading.missed, next: reading.next,
                         events: reading.events)))
         }
-        routes.get(Routes.eventStream) { request, context in
-            let wanted = try EventRequest(request, for: .stream)
-            let place = try context.streamPlace(request)
-            let framing = StreamFraming(request)
-            let stream = EventStream(
-                ring: ring, request: wanted, start: cursor(wanted), framing: framing, pause: pause)
-            return ControlResponse(
-                .ok, .ofMoment(framing.contentType),
-                body: .pieces { writer in
-                    defer { withExtendedLifetime(place) {} }
-                    try await stream.run(writer)
-                })
-        }
+        routes.get(Routes.eventStream) { request, context in try stream(request, context) }
+    }
+
+    func stream(_ request: ControlRequest, _ context: RouteContext) throws -> ControlResponse {
+        let wanted = try EventRequest(request, for: .stream)
+        let place = try context.streamPlace(request)
+        let framing = StreamFraming(request)
+        let stream = EventStream(
+            ring: ring, request: wanted, start: start(wanted), framing: framing, pause: pause)
+        return ControlResponse(
+            .ok, .ofMoment(framing.contentType),
+            body: .pieces { writer in
+                defer { withExtendedLifetime(place) {} }
+                try await stream.run(writer)
+            })
+    }
+
+    /// The cursor that a stream begins after. Taken before the answer: from its first byte on, the client may
+    /// rely on getting what happens.
+    private func start(_ wanted: EventRequest) -> Int {
+        if let cursor = cursor(wanted) { return cursor }
+        let latest = ring.latest
+        guard let last = wanted.last else { return latest }
+        return max(
+            0, latest - min(last, EventRing.defaultCapacity), (ring.range?.lowerBound ?? 1) - 1)
     }
 
     private func cursor(_ wanted: EventRequest) -> Int? {
@@ -62,8 +74,8 @@ package struct EventHandlers: Sendable {
 private struct EventStream: Sendable {
     let ring: EventRing
     let request: EventRequest
-    /// The cursor to begin after; nil to begin where the request says.
-    let start: Int?
+    /// The cursor to begin after.
+    let start: Int
     let framing: StreamFraming
     let pause: StreamPause
 
@@ -71,17 +83,13 @@ private struct EventStream: Sendable {
     private static let eventsPerLook = 64
 
     func run(_ writer: ResponseWriter) async throws {
-        var cursor = start ?? ring.latest
-        if start == nil, let last = request.last {
-            cursor = max(0, ring.latest - min(last, EventRing.defaultCapacity))
-            cursor = max(cursor, (ring.range?.lowerBound ?? 1) - 1)
-        }
+        var cursor = start
         let range = ring.range
         var piece = ByteBuffer()
         try note(
             StreamNote(
                 instance: ring.instance, first: range?.lowerBound, latest: range?.upperBound),
-            to: &piece)
+            at: cursor, to: &piece)
         let waiter = Waiter()
         var lastWrite = pause.now
         while true {
@@ -90,7 +98,8 @@ private struct EventStream: Sendable {
             let reading = ring.events(after: cursor, limit: Self.eventsPerLook)
             cursor = reading.next
             if reading.missed > 0 {
-                try note(StreamNote(missed: reading.missed, next: cursor), to: &piece)
+                try note(
+                    StreamNote(missed: reading.missed, next: cursor), at: cursor, to: &piece)
             }
             for event in reading.events {
                 piece.writeString(framing.prefix(ring.instance, event.n))
@@ -100,7 +109,7 @@ private struct EventStream: Sendable {
             let isAtEnd = reading.events.count < Self.eventsPerLook
             let isDue = pause.now - lastWrite >= pause.heartbeat
             if piece.readableBytes == 0, isAtEnd, isDue {
-                try note(StreamNote(next: cursor), to: &piece)
+                try note(StreamNote(next: cursor), at: cursor, to: &piece)
             }
             if piece.readableBytes > 0 {
                 let full = piece
@@ -116,8 +125,8 @@ private struct EventStream: Sendable {
         }
     }
 
-    private func note(_ note: StreamNote, to piece: inout ByteBuffer) throws {
+    private func note(_ note: StreamNote, at cursor: Int, to piece: inout ByteBuffer) throws {
         let json = String(decoding: try APICoding.encodeLine(note), as: UTF8.self)
-        piece.writeString(framing.note(json, ring.instance, next: note.next))
+        piece.writeString(framing.note(json, ring.instance, next: cursor))
     }
 }

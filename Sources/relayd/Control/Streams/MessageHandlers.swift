@@ -20,7 +20,9 @@ package struct MessageHandlers: Sendable {
 
     func addRoutes(to routes: inout RouteHandlers) {
         routes.get(Routes.messages) { request, _ in try await list(request) }
-        routes.get(Routes.messageStream) { request, context in try stream(request, context) }
+        routes.get(Routes.messageStream) { request, context in
+            try await stream(request, context)
+        }
         routes.get(Routes.message) { _, context in
             try message(context.segment("n"))
         }
@@ -53,16 +55,20 @@ package struct MessageHandlers: Sendable {
             ).body)
     }
 
-    private func stream(_ request: ControlRequest, _ context: RouteContext) throws
-        -> ControlResponse
-    {
+    func stream(
+        _ request: ControlRequest, _ context: RouteContext
+    ) async throws -> ControlResponse {
         try refuseIfOff()
         let wanted = try MessageRequest(request, for: .stream)
         let place = try context.streamPlace(request)
         let framing = StreamFraming(request)
+        let asked = wanted.cursor.number(in: ring.instance)
+        // Before the answer: from its first byte on, the client may rely on getting what comes.
+        let start: UInt64
+        if let asked { start = asked } else { start = await MessageStream.start(wanted, in: ring) }
         let stream = MessageStream(
-            ring: ring, request: wanted, start: wanted.cursor.number(in: ring.instance),
-            framing: framing, pause: StreamPause(heartbeat: heartbeat, timers: timers),
+            ring: ring, request: wanted, asked: asked, start: start, framing: framing,
+            pause: StreamPause(heartbeat: heartbeat, timers: timers),
             advice: advice)
         return ControlResponse(
             .ok, .ofMoment(framing.contentType),

@@ -45,8 +45,9 @@ private struct MessageLines {
         piece.writeString(text)
     }
 
-    mutating func append(_ note: StreamNote) {
-        piece.writeString(framing.note(note.json, instance, next: note.next))
+    /// - Parameter cursor: Where a reader that reconnects goes on.
+    mutating func append(_ note: StreamNote, at cursor: UInt64) {
+        piece.writeString(framing.note(note.json, instance, next: Int(clamping: cursor)))
     }
 
     mutating func append(_ advice: Advice) throws {
@@ -116,8 +117,10 @@ struct MessageList: Sendable {
 struct MessageStream: Sendable {
     let ring: MessageRing
     let request: MessageRequest
-    /// The cursor to begin after; nil to begin where the request says.
-    let start: UInt64?
+    /// The reader's own cursor; nil if it has none.
+    let asked: UInt64?
+    /// The cursor to begin after.
+    let start: UInt64
     let framing: StreamFraming
     let pause: StreamPause
     /// See `MessageHandlers.advice`. Advice about a message is there before the ring has that
@@ -133,17 +136,16 @@ struct MessageStream: Sendable {
     func run(_ writer: ResponseWriter) async throws {
         var lines = MessageLines(request, framing, instance: ring.instance)
         var filter = request.filter
-        // Before the first line says what the latest message is: what comes after that is new.
-        var cursor = await begin()
+        var cursor = start
         let range = ring.range
         let latestAtStart = ring.latest
         lines.append(
             StreamNote(
                 instance: ring.instance, first: range.map { Int($0.lowerBound) },
-                latest: range.map { Int($0.upperBound) }))
+                latest: range.map { Int($0.upperBound) }), at: cursor)
 
         // A reader's cursor beyond the latest message comes from another run of relayd.
-        var advised = start.map { $0 > ring.latest ? 0 : $0 } ?? cursor
+        var advised = asked.map { $0 > ring.latest ? 0 : $0 } ?? cursor
         try await lines.flush(to: writer)
         let waiter = Waiter()
         var lastWrite = pause.now
@@ -159,7 +161,7 @@ struct MessageStream: Sendable {
             var news = advice(advised, end)[...]
             advised = max(advised, end)
             if reading.missed > 0 {
-                lines.append(StreamNote(missed: reading.missed, next: Int(cursor)))
+                lines.append(StreamNote(missed: reading.missed, next: Int(cursor)), at: cursor)
             }
             for entry in reading.entries {
                 try append(&news, before: entry.number, matching: filter, to: &lines)
@@ -171,7 +173,7 @@ struct MessageStream: Sendable {
             if cursor >= latestAtStart { filter.since = nil }
             let isAtEnd = reading.isAtEnd
             if lines.isEmpty, isAtEnd, pause.now - lastWrite >= pause.heartbeat {
-                lines.append(StreamNote(next: Int(cursor)))
+                lines.append(StreamNote(next: Int(cursor)), at: cursor)
             }
             // While there are more messages, only full pieces are written.
             guard isAtEnd else {
@@ -205,8 +207,7 @@ struct MessageStream: Sendable {
 
     /// The cursor to begin after. Requested past messages are written from there like new ones,
     /// piece by piece: a client that does not read keeps no more than a piece in memory.
-    private func begin() async -> UInt64 {
-        if let start { return start }
+    static func start(_ request: MessageRequest, in ring: MessageRing) async -> UInt64 {
         if let last = request.last {
             var look = LookBack(ring, last, matching: request.filter, keepsEntries: false)
             while look.step() { await Task.yield() }

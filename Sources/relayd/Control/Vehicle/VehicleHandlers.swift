@@ -51,8 +51,11 @@ package struct VehicleHandlers: Sendable {
         if wanted.cursor.after == nil, wanted.last == nil { wanted.cursor.after = start }
         let place = try context.streamPlace(request)
         let framing = StreamFraming(request)
+        // Before the answer: from its first byte on, the client may rely on getting what comes.
+        let begin = VehicleStream.start(wanted, in: source.traffic)
         let stream = VehicleStream(
-            traffic: source.traffic, request: wanted, framing: framing, pause: pause)
+            traffic: source.traffic, request: wanted, start: begin, framing: framing,
+            pause: pause)
         return ControlResponse(
             .ok, .ofMoment(framing.contentType),
             body: .pieces { writer in

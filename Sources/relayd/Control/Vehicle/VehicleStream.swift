@@ -9,6 +9,8 @@ import ServiceLifecycle
 struct VehicleStream: Sendable {
     let traffic: VehicleTraffic
     let request: VehicleStreamRequest
+    /// The cursor to begin after.
+    let start: UInt64
     let framing: StreamFraming
     let pause: StreamPause
 
@@ -16,15 +18,15 @@ struct VehicleStream: Sendable {
     private static let entriesPerLook = 64
 
     func run(_ writer: ResponseWriter) async throws {
-        // Before the first line waits for the client: what comes meanwhile is new.
-        var cursor = begin()
+        var cursor = start
         let range = traffic.range
         let accepts = request.filter.accepts
         var piece = ByteBuffer()
         try note(
             StreamNote(
                 instance: traffic.instance, first: range.map { Int(clamping: $0.lowerBound) },
-                latest: range.map { Int(clamping: $0.upperBound) }), to: &piece)
+                latest: range.map { Int(clamping: $0.upperBound) }), at: cursor,
+            to: &piece)
         // Written at once, so that the client knows that it is being served.
         try await write(&piece, to: writer)
         let waiter = Waiter()
@@ -39,7 +41,7 @@ struct VehicleStream: Sendable {
                 try note(
                     StreamNote(
                         missed: Int(clamping: reading.missed), next: Int(clamping: cursor)),
-                    to: &piece)
+                    at: cursor, to: &piece)
             }
             for entry in reading.entries {
                 piece.writeString(framing.prefix(traffic.instance, entry.number))
@@ -49,7 +51,7 @@ struct VehicleStream: Sendable {
             }
             let isDue = pause.now - lastWrite >= pause.heartbeat
             if piece.readableBytes == 0, reading.isAtEnd, isDue {
-                try note(StreamNote(next: Int(clamping: cursor)), to: &piece)
+                try note(StreamNote(next: Int(clamping: cursor)), at: cursor, to: &piece)
             }
             if piece.readableBytes > 0 {
                 try await write(&piece, to: writer)
@@ -66,8 +68,7 @@ struct VehicleStream: Sendable {
         }
     }
 
-    /// The cursor to begin after.
-    private func begin() -> UInt64 {
+    static func start(_ request: VehicleStreamRequest, in traffic: VehicleTraffic) -> UInt64 {
         if let after = request.cursor.number(in: traffic.instance) { return after }
         guard let last = request.last else { return traffic.latest }
         return traffic.cursor(before: last, matching: request.filter.accepts)
@@ -79,8 +80,8 @@ struct VehicleStream: Sendable {
         try await writer.write(full)
     }
 
-    private func note(_ note: StreamNote, to piece: inout ByteBuffer) throws {
+    private func note(_ note: StreamNote, at cursor: UInt64, to piece: inout ByteBuffer) throws {
         let json = String(decoding: try APICoding.encodeLine(note), as: UTF8.self)
-        piece.writeString(framing.note(json, traffic.instance, next: note.next))
+        piece.writeString(framing.note(json, traffic.instance, next: Int(clamping: cursor)))
     }
 }
