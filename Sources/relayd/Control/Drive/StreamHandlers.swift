@@ -4,7 +4,6 @@ import NIOCore
 import RelayCore
 import SDLProtocol
 import SDLTraffic
-import Synchronization
 
 /// Streams video and audio in place of apps: from the body of a request to the head unit, at playback speed.
 /// `ControlResponder` has decided before who may ask.
@@ -49,7 +48,7 @@ struct StreamHandlers: Sendable {
         context.audit("\(wanted.service.name) begins to the head unit as \(name)")
         let key = RunningStreams.Key(app: app.id, service: wanted.service)
         let wasStopped = running.begin(key, cutOff)
-        defer { running.end(key) }
+        defer { running.end(key, wasStopped) }
         // If driving was turned off while the head unit was being asked, this stream was not
         // stopped.
         if !context.drive.isOn { wasStopped.set() }
@@ -319,48 +318,5 @@ private struct StreamPlayer {
             await waiter.wait()
         }
         try Task.checkCancellation()
-    }
-}
-
-/// The current streams, so that others than their clients can stop them.
-private final class RunningStreams: Sendable {
-    struct Key: Hashable {
-        var app: Int
-        var service: ServiceType
-    }
-
-    final class Stop: Sendable {
-        private let state = Atomic(false)
-        let cutOff: @Sendable () -> Void
-
-        init(_ cutOff: @escaping @Sendable () -> Void) { self.cutOff = cutOff }
-
-        var isSet: Bool { state.load(ordering: .relaxed) }
-
-        func set() {
-            state.store(true, ordering: .relaxed)
-            cutOff()
-        }
-    }
-
-    private let stops = Mutex<[Key: Stop]>([:])
-
-    func begin(_ key: Key, _ cutOff: @escaping @Sendable () -> Void) -> Stop {
-        let stop = Stop(cutOff)
-        stops.withLock { $0[key] = stop }
-        return stop
-    }
-
-    func end(_ key: Key) { stops.withLock { $0[key] = nil } }
-
-    func stopAll() {
-        for stop in stops.withLock({ Array($0.values) }) { stop.set() }
-    }
-
-    /// - Returns: Whether there was anything to stop.
-    func stop(_ key: Key) -> Bool {
-        guard let stop = stops.withLock({ $0[key] }) else { return false }
-        stop.set()
-        return true
     }
 }
