@@ -56,6 +56,11 @@ extension Relay {
         }
     }
 
+    /// Tells the rules what is known of apps that have registered already.
+    package func faultsKnow(_ known: [AppID: FaultAppFacts]) async throws {
+        try await withLanguage { ($0 as? SDLLanguage)?.faultsKnow(known) }
+    }
+
     /// - Returns: False when there is no such rule.
     package func removeFault(_ id: UInt32) async throws -> Bool {
         try await withLanguage { ($0 as? SDLLanguage)?.removeFault(id) ?? false }

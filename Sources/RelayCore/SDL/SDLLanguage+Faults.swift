@@ -154,13 +154,7 @@ extension SDLLanguage {
             ?? FaultStage(
                 dice: FaultDice(seed: .random(in: 0 ... .max)),
                 framesPerSecond: hub.configuration.framesPerSecond)
-        for (id, app) in apps {
-            var facts = known[id] ?? FaultAppFacts(connection: id.rawValue)
-            let before = stage.facts[app]
-            facts.name = facts.name ?? before?.name
-            facts.appID = facts.appID ?? before?.appID
-            stage.know(app, facts)
-        }
+        introduce(known, to: &stage)
         var numbers: [UInt32] = []
         for rule in rules {
             faultNumber &+= 1
@@ -173,6 +167,26 @@ extension SDLLanguage {
         // The address may have changed since the rules were read.
         dropHarmfulFaults()
         return numbers
+    }
+
+    func faultsKnow(_ known: [AppID: FaultAppFacts]) {
+        guard var stage = faults else { return }
+        // Not copied while it is changed.
+        faults = nil
+        introduce(known, to: &stage)
+        faults = stage
+    }
+
+    private func introduce(
+        _ known: [AppID: FaultAppFacts], to stage: inout FaultStage<SDLApp>
+    ) {
+        for (id, app) in apps {
+            var facts = known[id] ?? FaultAppFacts(connection: id.rawValue)
+            let before = stage.facts[app]
+            facts.name = facts.name ?? before?.name
+            facts.appID = facts.appID ?? before?.appID
+            stage.know(app, facts)
+        }
     }
 
     func removeFault(_ id: UInt32) -> Bool {

@@ -143,22 +143,26 @@ package struct FaultHandlers: Sendable {
     }
 
     private func added(_ rules: [FaultRule]) async throws -> [UInt32] {
-        let known = facts.facts().map { id, facts in
-            (
-                id,
-                FaultAppFacts(connection: id.rawValue, name: facts.name, appID: facts.appID)
-            )
-        }
         do {
-            let numbers = try await relay?.addFaults(
-                rules, knowing: Dictionary(known) { first, _ in first })
-            guard let numbers else { throw wrongAccessory }
+            guard let relay, let numbers = try await relay.addFaults(rules, knowing: known())
+            else { throw wrongAccessory }
+            // From now on the rules hear the names of those who register. The observers, which know who has
+            // registered before, are some milliseconds behind.
+            await relay.observersCatchUp(within: ControlLimits.observersPatience)
+            try await relay.faultsKnow(known())
             return numbers
         } catch is FaultsFull {
             throw APIError(
                 .conflict,
                 "there may be \(FaultLimits.rules) fault rules; remove some first (relayctl fault "
                     + "remove, relayctl fault clear)")
+        }
+    }
+
+    private func known() -> [AppID: FaultAppFacts] {
+        facts.facts().reduce(into: [:]) { known, app in
+            known[app.key] = FaultAppFacts(
+                connection: app.key.rawValue, name: app.value.name, appID: app.value.appID)
         }
     }
 
