@@ -127,6 +127,39 @@ struct ScenarioAPITests {
         }
     }
 
+    @Test("an app that has just registered is found, and what it said before is no part of the run")
+    func momentsBefore() async throws {
+        try await Self.bench { relayd in
+            for number in 1...2 {
+                let app = try await relayd.connectApp()
+                let session = try await app.startSession().sessionID
+                try await app.register("Radio\(number)", session: session)
+                // More than the observers have seen when the last answer comes.
+                for message in 50...500 as ClosedRange<UInt32> {
+                    try await app.send(
+                        .rpc(
+                            session: session, message: message, correlation: Int32(message)))
+                }
+                while try await app.next().rpcHeader?.correlationID != 500 {}
+                let answer = try await ControlRequest.post(
+                    Routes.scenarioRun,
+                    """
+                    scenario: From now on
+                    apps: {radio: Radio\(number)}
+                    steps:
+                      - never: rpc:Show
+                        app: radio
+                        for: 100ms
+                      - inject: hmi FULL
+                        app: radio
+                    """, at: relayd.controlSocket)
+                #expect(answer.text.contains(#""outcome":"passed""#), "\(answer.text)")
+                #expect(!answer.text.contains(#""outcome":"failed""#), "\(answer.text)")
+                await app.close()
+            }
+        }
+    }
+
     @Test("a failed step has what was expected and what came; what an app has said is text in it")
     func failed() async throws {
         try await Self.bench { relayd in

@@ -16,7 +16,9 @@ actor HandlerBench: ScenarioBench {
     }
 
     func apps() async throws(ScenarioBenchError) -> [AppStatus] {
-        try await asking { try await handlers.status().apps }
+        // An app that registered a moment ago is one of them.
+        await handlers.messages.catchUp()
+        return try await asking { try await handlers.status().apps }
     }
 
     func commands(of app: Int) async throws(ScenarioBenchError) -> [CommandReport] {

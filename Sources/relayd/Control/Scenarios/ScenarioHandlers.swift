@@ -83,8 +83,9 @@ struct ScenarioHandlers: Sendable {
         let framing = StreamFraming(request)
         let share = try context.streamPlace(request)
         let place = try running.begin(name)
+        // Earlier messages are not part of the run, also those that the observers have yet to see.
+        await messages.catchUp()
         try drive.check()
-        // Earlier messages are not part of the run.
         let start = messages.ring.latest
         let run = ScenarioStream(
             wanted: wanted, name: name, bench: HandlerBench(self, context),
