@@ -138,7 +138,9 @@ package final class Relay: Sendable {
     }
 
     /// Inserts a note among the frames of all sinks but the observers', and returns once it is in place.
-    package func note(_ note: TapNote) async throws {
+    ///
+    /// - Returns: False when there is no such sink.
+    package func note(_ note: TapNote) async throws -> Bool {
         try await loop.submit { self.switchboard.value.tap.record(note, at: .now()) }.get()
     }
 

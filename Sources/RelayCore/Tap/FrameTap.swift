@@ -185,10 +185,14 @@ package final class FrameTap {
 
     /// Records something that did not pass the hub. The observers are not told: it includes their own
     /// findings.
-    func record(_ note: TapNote, at time: WallTime) {
-        guard !others.isEmpty else { return }
+    ///
+    /// - Returns: Whether there is a sink for it.
+    @discardableResult
+    func record(_ note: TapNote, at time: WallTime) -> Bool {
+        guard !others.isEmpty else { return false }
         handOver()
         for sink in others { sink.record(.noted(note, time: time)) }
+        return true
     }
 
     /// Records bytes that were no frame, copied for the same reason as frames. The observers count them, and

@@ -330,16 +330,16 @@ package final class Recorder: Sendable {
     ///
     /// - Throws: `APIError` if nothing is being recorded.
     package func mark(_ text: String) async throws -> ActionReport {
-        guard isListening else {
-            throw APIError(
-                .conflict,
-                "nothing is being recorded, so nothing can be marked; "
-                    + "'relayctl record start' begins a recording")
-        }
-        try await relay.note(.mark(text))
+        guard isListening else { throw Self.nothingToMark }
+        guard try await relay.note(.mark(text)) else { throw Self.nothingToMark }
         events.add(.control, "mark in the recording: \(text)")
         return ActionReport(summary: "marked: \(text)")
     }
+
+    private static let nothingToMark = APIError(
+        .conflict,
+        "nothing is being recorded, so nothing can be marked; 'relayctl record start' begins a recording"
+    )
 
     /// Adds advice to the current recording, too.
     func add(_ advice: Advice) {
@@ -352,7 +352,7 @@ package final class Recorder: Sendable {
     }
 
     private var isListening: Bool {
-        flight.isOn || state.withLock { $0.begun != nil || $0.watchers > 0 }
+        flight.isOn || state.withLock { $0.begun?.isEnding == false || $0.watchers > 0 }
     }
 
     func watch(_ change: Int) { state.withLock { $0.watchers += change } }

@@ -57,6 +57,9 @@ final class Recording: Sendable {
     /// Sets the reason for its end. The end of the queue ends it.
     func willEnd(because words: String) { reason.withLock { $0 = words } }
 
+    /// Whether it takes nothing more, and only writes what it has taken.
+    var isEnding: Bool { reason.withLock { !$0.isEmpty } }
+
     /// The file name; files of a ring are numbered.
     private static func file(_ name: String, _ number: Int, _ policy: RecordingPolicy) -> String {
         let digits = String(number)

@@ -36,6 +36,22 @@ struct RecorderTests {
         }
     }
 
+    @Test("a mark is refused while the last frames are written: it would be in no file")
+    func markAtTheEnd() async throws {
+        try await RecorderBench.run { bench in
+            _ = try await bench.recorder.start(nil)
+            #expect(try await bench.recorder.mark("before").summary == "marked: before")
+            let disk = bench.diskHangs()
+            let stopped = Task.immediate { try await bench.recorder.stop() }
+            let error = await #expect(throws: APIError.self) {
+                try await bench.recorder.mark("too late")
+            }
+            #expect(error?.error.code == .conflict)
+            disk.signal()
+            _ = try await stopped.value
+        }
+    }
+
     @Test("one that waits for the disk can be stopped, and ends as soon as it has begun")
     func stoppedBeforehand() async throws {
         try await RecorderBench.run { bench in
