@@ -143,13 +143,14 @@ struct StreamProgramTests {
             #expect(
                 wrongType.errors.contains("only apps of the AppHMIType NAVIGATION or PROJECTION"),
                 "\(wrongType.errors)")
-            let early = try await Self.stream(["--as", "Map", path, "--timeout", "50ms"], relayd)
+            // The app never comes to the screen, and the head unit has as long to answer.
+            let early = try await Self.stream(["--as", "Map", path, "--timeout", "3s"], relayd)
             #expect(early.ending == .exited(3))
             #expect(early.errors.contains("this is NONE"), "\(early.errors)")
             try await relayd.until("its level is known") {
                 $0.apps.contains { $0.appName == "Map" && $0.hmiLevel != nil }
             }
-            let unseen = try await Self.stream(["--app", "Map", path, "--timeout", "50ms"], relayd)
+            let unseen = try await Self.stream(["--app", "Map", path, "--timeout", "3s"], relayd)
             #expect(unseen.ending == .exited(3))
             #expect(unseen.errors.contains("bring it to the screen first"), "\(unseen.errors)")
             let film = relayd.directory.file("film.mp4")
