@@ -55,7 +55,9 @@ struct TraceAnonymiseCommand: ParsableCommand {
     var mask: [String] = []
 
     @Option(
-        help: ArgumentHelp("Do not overwrite this one, which is overwritten by default. Repeatable.", valueName: "name"),
+        help: ArgumentHelp(
+            "Do not overwrite this one, which is overwritten by default. Repeatable.",
+            valueName: "name"),
         completion: .list(names + [streams]))
     var keep: [String] = []
 

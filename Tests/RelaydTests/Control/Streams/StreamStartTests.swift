@@ -52,7 +52,8 @@ struct StreamStartTests {
         let handlers = VehicleHandlers(
             .init(relay: relay, tap: VehicleTap(maximumBytes: 1 << 20), traffic: traffic)
         ) { "openxc+tcp:10.0.0.1:50001" }
-        let answer = try await Self.slowly({ try handlers.stream($0, $1) }) {
+        let stream: Stream = { try handlers.stream($0, $1) }
+        let answer = try await Self.slowly(stream) {
             await traffic.take([try Self.heard(#"{"name":"odometer","value":8}"#)])
         }
         #expect(answer.hasPrefix("id: v/1\nevent: note\n"), "\(answer)")
@@ -67,6 +68,9 @@ struct StreamStartTests {
             .heard([(message: message, destination: .all, wire: bytes[...])]), at: .now(),
             steady: .now())
     }
+
+    private typealias Stream =
+        @Sendable (ControlRequest, RouteContext) async throws -> ControlResponse
 
     /// The body of a stream for a client that reads nothing until `meanwhile` has happened.
     private static func slowly(
