@@ -32,13 +32,13 @@ def free_port():
 class Relayd:
     """A relayd of our own; gone with the `with` block."""
 
-    def __init__(self, accessory="sim:", config=""):
+    def __init__(self, accessory="sim:", config="", dashboard="token_to_read: false"):
         self.directory = tempfile.mkdtemp(prefix="relayd-dashboard-")
         self.apps, self.port = free_port(), free_port()
         self.config = os.path.join(self.directory, "relayd.yaml")
         self.socket = os.path.join(self.directory, "relayd.sock")
         with open(self.config, "w", encoding="utf-8") as file:
-            file.write("dashboard: {token_to_read: false}\n" + config)
+            file.write(f"dashboard: {{{dashboard}}}\n" + config)
         self.accessory = accessory
         self.process = None
         self.children = []
@@ -87,6 +87,15 @@ class Relayd:
             return json.loads(connection.getresponse().read())
         finally:
             connection.close()
+
+    def open_stream(self):
+        """The answer to a request for messages as they come: 200 and a stream until it is closed, or why not."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET", "/v1/messages/stream")
+        answer = connection.getresponse()
+        if answer.status != 200:
+            connection.close()
+        return connection, answer
 
     def sample_app(self):
         """The app of the demo; it stays."""

@@ -17,6 +17,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from bench import ROOT, Departed, Doctored, Flood, Told, VehicleLosing  # noqa: E402
+from browser import PATIENCE  # noqa: E402
 from scenes import NAMES, ROWS, Scenes  # noqa: E402
 from sdl import App  # noqa: E402
 
@@ -388,6 +389,50 @@ class DashboardTests(Scenes):
         owner.complaints.clear()
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
         self.expect_clean(owner, f"127.0.0.1:{relayd.port}")
+
+    def test_a_page_with_a_new_token_follows_the_messages_once(self):
+        # Two streams at most without a token: there is room for one beside the page's, and for no more.
+        relayd = self.relayd(dashboard="token_to_read: false, streams_per_peer: 2")
+        app = self.app_on_screen(relayd, "Once", "once-1")
+        page = self.visit(relayd.url)
+        page.until("it follows the messages", f"{NAMES}.includes('RegisterAppInterface')")
+        token = relayd.relayctl("dashboard").strip().split("=")[1]
+
+        page.click("#access")
+        page.value(f"document.querySelector('#token-text').value = '{token}'")
+        page.click("#token-form button[value=use]")
+        page.until("the token is taken", "document.querySelector('#access').hidden")
+        app.ask("Show", {"mainField1": "needle"})
+        self.expect_one_stream(relayd, page)
+        self.expect_one_show(app, page, 1)
+
+        page.value(f"location.hash = '#token={token}'")
+        page.until("it is taken from the address, too", "location.hash === ''")
+        self.expect_one_stream(relayd, page)
+        app.ask("Show", {"mainField1": "needle"})
+        self.expect_one_show(app, page, 2)
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
+    def expect_one_stream(self, relayd, page):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            beside, answer = relayd.open_stream()
+            if answer.status == 200:
+                break
+            self.assertLess(time.monotonic(), deadline, "the page keeps more than one stream")
+            # The stream that the page has closed may still be ending.
+            page.browser.pump(0.05)
+        _, refused = relayd.open_stream()
+        self.assertEqual(refused.status, 429, "the page has no stream")
+        beside.close()
+
+    def expect_one_show(self, app, page, count):
+        """Each Show is one row, also when what was asked after it has come."""
+        files = f"{ROWS}.filter((row) => row.message.kind === 'response' && row.message.function === 'ListFiles').length"
+        app.ask("ListFiles", {})
+        page.until("what was asked later is there", f"{files} >= {count}")
+        shows = f"{ROWS}.filter((row) => row.message.kind === 'request' && row.message.function === 'Show').length"
+        self.assertEqual(page.value(shows), count)
 
     def test_changes_are_made(self):
         relayd = self.relayd()

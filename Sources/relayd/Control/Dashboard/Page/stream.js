@@ -18,47 +18,49 @@ export class MessageStream {
     this.listener = listener;
     this.cursor = undefined;
     this.instance = undefined;
-    this.isWanted = false;
-    this.wake = () => {};
-    this.abort = new AbortController();
+    /** The run in progress, undefined while it is stopped. Each `start` makes another one. */
+    this.current = undefined;
   }
 
   start() {
-    if (this.isWanted) return;
-    this.isWanted = true;
-    this.run();
+    if (this.current) return;
+    this.current = { abort: new AbortController(), wake: () => {} };
+    this.run(this.current);
   }
 
-  /** Ends it; `start` goes on after the last message. */
+  /** Ends it; `start` goes on after the last message, also in the same turn. */
   stop() {
-    this.isWanted = false;
-    this.abort.abort();
-    this.wake();
+    const mine = this.current;
+    this.current = undefined;
+    mine?.abort.abort();
+    mine?.wake();
   }
 
   /** Tries at once, without waiting for the next try. */
   retry() {
-    this.wake();
+    this.current?.wake();
   }
 
-  async run() {
+  /** @param {{abort: AbortController, wake: () => void}} mine what ends this run's reading and waiting */
+  async run(mine) {
     let delay = FIRST_DELAY;
-    while (this.isWanted) {
+    while (this.current === mine) {
       let error;
       try {
-        await this.read(() => {
+        await this.read(mine, () => {
           delay = FIRST_DELAY;
         });
       } catch (thrown) {
         error = thrown;
       }
-      if (!this.isWanted) return;
+      // Another run may have begun meanwhile: this one says and does nothing more.
+      if (this.current !== mine) return;
       // Some spread, so that several pages do not come back in the same instant.
       const wait = delay * (0.8 + Math.random() * 0.4);
       this.listener.state('lost', { error, until: Date.now() + wait });
       await new Promise((resolve) => {
         const timer = setTimeout(resolve, wait);
-        this.wake = () => {
+        mine.wake = () => {
           clearTimeout(timer);
           resolve();
         };
@@ -67,19 +69,20 @@ export class MessageStream {
     }
   }
 
-  async read(onOpen) {
-    this.abort = new AbortController();
+  async read(mine, onOpen) {
+    const abort = new AbortController();
+    mine.abort = abort;
     const query =
       this.cursor === undefined
         ? `last=${PAST}`
         : `after=${this.cursor}&instance=${this.instance}`;
-    const dead = () => this.abort.abort();
+    const dead = () => abort.abort();
     let watch = setTimeout(dead, SILENCE);
     try {
       const answer = await fetch(`/v1/messages/stream?${query}`, {
         headers: headers('application/x-ndjson'),
         cache: 'no-store',
-        signal: this.abort.signal,
+        signal: abort.signal,
       });
       if (!answer.ok) throw await refusal(answer);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -87,7 +90,7 @@ export class MessageStream {
       let isOpen = false;
       for (;;) {
         const { value, done } = await reader.read();
-        if (done) return;
+        if (done || this.current !== mine) return;
         clearTimeout(watch);
         watch = setTimeout(dead, SILENCE);
         const lines = (rest + value).split('\n');
