@@ -413,6 +413,30 @@ class DashboardTests(Scenes):
         self.expect_one_show(app, page, 2)
         self.expect_clean(page, f"127.0.0.1:{relayd.port}")
 
+    def test_an_answer_from_before_the_token_changes_nothing(self):
+        relayd = self.relayd()
+        page = self.visit(relayd.url)
+        page.until("it is read only", "document.querySelector('#access').textContent === 'Read only'")
+        token = relayd.relayctl("dashboard").strip().split("=")[1]
+        # The next answer about what the page may do stays on its way until it is let go.
+        page.value("""(() => {
+          const real = window.fetch;
+          window.fetch = async (path, options) => {
+            const answer = await real(path, options);
+            if (path !== '/dashboard/access' || window.letGo) return answer;
+            return new Promise((resolve) => { window.letGo = () => resolve(answer); });
+          };
+        })()""")
+        page.click("#drive-button")
+        page.until("the page has asked without a token", "window.letGo !== undefined")
+        page.value(f"location.hash = '#token={token}'")
+        page.until("the token is taken", "document.querySelector('#access').hidden")
+        page.value("window.letGo()")
+        # By then the page has dealt with the late answer, and asked what it asks next.
+        page.value("fetch('/').then((answer) => answer.text()).then(() => fetch('/')).then((answer) => answer.text())")
+        self.assertTrue(page.value("document.querySelector('#access').hidden"), "it is read only again")
+        self.expect_clean(page, f"127.0.0.1:{relayd.port}")
+
     def expect_one_stream(self, relayd, page):
         deadline = time.monotonic() + PATIENCE
         while True:

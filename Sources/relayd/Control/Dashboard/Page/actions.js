@@ -14,6 +14,8 @@ export class Actions {
     this.onChange = onChange;
     this.routes = new Set();
     this.access = undefined;
+    /** The last question about what may be asked. */
+    this.asking = undefined;
     this.apps = 0;
     this.sessions = 0;
     this.isOpen = true;
@@ -35,14 +37,20 @@ export class Actions {
     });
   }
 
-  /** Asks what may be asked, once per connection. */
+  /** Asks what may be asked, once per connection. Only the last question counts: the token may be another since. */
   async learn() {
+    const mine = {};
+    this.asking = mine;
     try {
-      this.access = await ask('/dashboard/access');
+      const access = await ask('/dashboard/access');
+      if (this.asking !== mine) return;
+      this.access = access;
       const list = await ask('/');
+      if (this.asking !== mine) return;
       this.routes = new Set(list.routes.map((route) => `${route.method} ${route.path}`));
     } catch {
       // The connection's own state says what is wrong.
+      if (this.asking !== mine) return;
     }
     this.draw();
     this.onLearned();
