@@ -65,6 +65,8 @@ package struct SampleApp: Sendable {
     var isSubscribed = false
     var isLeaving = false
     let icon: ByteBuffer
+    /// Whether the head unit has taken the registration, even if the app has left since.
+    var isRegistered: Bool { step.map { $0.rawValue > Step.register.rawValue } ?? false }
 
     var now = NIODeadline.uptimeNanoseconds(0)
     var output = Output()

@@ -10,8 +10,8 @@ package final class SampleAppHandler: ChannelInboundHandler {
     private var app: SampleApp
     private let show: (String) -> Void
     private let outcome: EventLoopPromise<SampleApp.Outcome>
-    private let stays: () -> Void
-    private var hasStayed = false
+    private let registered: () -> Void
+    private var wasRegistered = false
     private var decoder = FrameDecoder(rules: .fromAccessory(), recovery: .fail)
     private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
     private var context: ChannelHandlerContext?
@@ -19,14 +19,14 @@ package final class SampleAppHandler: ChannelInboundHandler {
     /// - Parameters:
     ///   - show: Called with each line of progress, on the event loop.
     ///   - outcome: Succeeds when the app has ended, whether it finished or failed.
-    ///   - stays: Called once, on the event loop, when only leaving is left for the app to do.
+    ///   - registered: Called once, on the event loop, when the head unit has taken the app.
     package init(
         _ app: SampleApp, outcome: EventLoopPromise<SampleApp.Outcome>,
-        stays: @escaping () -> Void = {}, show: @escaping (String) -> Void
+        registered: @escaping () -> Void = {}, show: @escaping (String) -> Void
     ) {
         self.app = app
         self.outcome = outcome
-        self.stays = stays
+        self.registered = registered
         self.show = show
     }
 
@@ -76,9 +76,9 @@ package final class SampleAppHandler: ChannelInboundHandler {
         if let outcome = app.outcome {
             finish(outcome, context: context)
         } else {
-            if app.step == .stay, !hasStayed {
-                hasStayed = true
-                stays()
+            if app.isRegistered, !wasRegistered {
+                wasRegistered = true
+                registered()
             }
             scheduleTimer(context: context)
         }

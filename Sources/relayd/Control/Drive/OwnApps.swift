@@ -21,6 +21,8 @@ actor OwnApps {
         let handler: NIOLoopBound<SampleAppHandler>
         let registered: EventLoopFuture<Void>
         let outcome: EventLoopFuture<SampleApp.Outcome>
+        /// Whether it has been told to leave.
+        var isLeaving = false
     }
 
     private struct NotRegistered: Error {
@@ -30,8 +32,8 @@ actor OwnApps {
     private let relay: Relay
     private let ended: @Sendable (AppID, _ name: String, _ reason: String?) -> Void
     private var members: [String: Member] = [:]
-    /// Names of apps that are connecting or leaving.
-    private var busy: Set<String> = []
+    /// Names of apps that are connecting, and are not members yet.
+    private var coming: Set<String> = []
 
     /// - Parameter ended: Called for each app that has ended, with a reason if it was not told to leave.
     init(
@@ -41,27 +43,27 @@ actor OwnApps {
         self.ended = ended
     }
 
-    /// Registers an app of that name, unless there is one already.
+    /// Registers an app of that name, unless there is one already, and returns when the head unit has
+    /// taken it.
     ///
     /// - Returns: Its number, and whether it is new.
     /// - Throws: `APIError` with a reason in words, such as why the head unit refused it.
     func register(_ configuration: SampleApp.Configuration) async throws -> (AppID, isNew: Bool) {
         let name = configuration.name
-        if let member = members[name] { return (member.app, false) }
-        try checkPlace()
-        try begin(name)
-        defer { busy.remove(name) }
-        let member = try await connect(configuration)
-        do {
-            try await withTaskCancellationHandler {
-                try await member.registered.get()
-            } onCancel: {
-                // The caller no longer waits for the app, and nobody else has asked for it.
-                member.channel.close(promise: nil)
+        while let member = members[name] {
+            try checkSettled(name)
+            try await registrationByOthers(of: member, name)
+            // Meanwhile it may have left, or begun to.
+            if let now = members[name], now.app == member.app, !now.isLeaving {
+                return (member.app, false)
             }
-        } catch {
-            let reason = (error as? NotRegistered)?.reason ?? "\(error)"
-            throw APIError(.conflict, "\"\(name)\" could not be registered: \(reason)")
+        }
+        try begin(name)
+        defer { coming.remove(name) }
+        let member = try await connect(configuration)
+        try await wait(for: member.registered, name) {
+            // The caller no longer waits for the app, and nobody else has asked for it.
+            member.channel.close(promise: nil)
         }
         keep(member, name)
         return (member.app, true)
@@ -72,12 +74,12 @@ actor OwnApps {
     /// - Throws: `APIError` if there is one already, or no place for it.
     func start(_ configuration: SampleApp.Configuration) async throws -> AppID {
         let name = configuration.name
+        try checkSettled(name)
         guard members[name] == nil else {
             throw APIError(.conflict, "relayd is an app called \"\(name)\" already")
         }
-        try checkPlace()
         try begin(name)
-        defer { busy.remove(name) }
+        defer { coming.remove(name) }
         let member = try await connect(configuration)
         keep(member, name)
         return member.app
@@ -87,19 +89,21 @@ actor OwnApps {
     var names: [String] { members.keys.sorted() }
 
     /// Makes the app leave, and closes its connection if it does not. Does nothing if there is no
-    /// such app.
+    /// such app. Afterwards the name is free.
     func end(_ name: String) async {
         guard let member = members[name] else { return }
+        members[name]?.isLeaving = true
         relay.loop.execute { member.handler.value.leave() }
         // An app in the middle of its tasks does not leave: relayd waits no longer than a person would.
         let patience = relay.loop.scheduleTask(in: .seconds(3)) {
             member.channel.close(promise: nil)
         }
-        _ = try? await member.outcome.get()
+        _ = await goodbye(of: member, name)
         patience.cancel()
     }
 
-    /// Makes the app unregister and end its session, and returns when it has done so.
+    /// Makes the app unregister and end its session, and returns when it has done so. Afterwards the
+    /// name is free.
     ///
     /// - Throws: `APIError` if relayd has no app of that name.
     func leave(_ name: String) async throws {
@@ -111,36 +115,83 @@ actor OwnApps {
                     + (names.isEmpty
                         ? "it is none at all" : "it is " + names.joined(separator: ", ")))
         }
-        try begin(name)
-        defer { busy.remove(name) }
-        try await relay.loop.submit { member.handler.value.leave() }.get()
-        let outcome = try await member.outcome.get()
+        try checkSettled(name)
+        members[name]?.isLeaving = true
+        relay.loop.execute { member.handler.value.leave() }
+        let outcome = try await goodbye(of: member, name).get()
         if case .failed(let reason) = outcome {
             throw APIError(.conflict, "\"\(name)\" is gone, but not as it should: \(reason)")
         }
     }
 
-    private func checkPlace() throws(APIError) {
-        guard members.count + busy.count >= Self.maximum else { return }
-        throw APIError(
-            .conflict,
-            "relayd is \(Self.maximum) apps already: \(members.keys.sorted().joined(separator: ", ")); have "
-                + "one leave first (relayctl send --as NAME --leave)")
+    /// Takes a place for an app that is about to connect.
+    ///
+    /// - Throws: `APIError` if there is none, or if an app of that name is coming or going.
+    private func begin(_ name: String) throws(APIError) {
+        try checkSettled(name)
+        guard members.count + coming.count < Self.maximum else {
+            let names = coming.union(members.keys).sorted().joined(separator: ", ")
+            throw APIError(
+                .conflict,
+                "relayd is \(Self.maximum) apps already: \(names); have one leave first (relayctl send "
+                    + "--as NAME --leave)")
+        }
+        coming.insert(name)
+    }
+
+    private func checkSettled(_ name: String) throws(APIError) {
+        guard coming.contains(name) || members[name]?.isLeaving == true else { return }
+        throw APIError(.conflict, "\"\(name)\" is coming or going just now; try again")
+    }
+
+    /// Waits until the head unit has taken an app that is not the caller's. When the caller is cancelled,
+    /// the wait ends, and the app goes on.
+    private func registrationByOthers(of member: Member, _ name: String) async throws(APIError) {
+        let waiting = relay.loop.makePromise(of: Void.self)
+        member.registered.cascade(to: waiting)
+        try await wait(for: waiting.futureResult, name) {
+            // Once the app is registered, this has no effect.
+            waiting.fail(CancellationError())
+        }
+    }
+
+    private func wait(
+        for registration: EventLoopFuture<Void>, _ name: String,
+        onCancel: @Sendable () -> Void
+    ) async throws(APIError) {
+        do {
+            try await withTaskCancellationHandler {
+                try await registration.get()
+            } onCancel: {
+                onCancel()
+            }
+        } catch {
+            let reason = (error as? NotRegistered)?.reason ?? "\(error)"
+            throw APIError(.conflict, "\"\(name)\" could not be registered: \(reason)")
+        }
     }
 
     private func keep(_ member: Member, _ name: String) {
         members[name] = member
-        member.outcome.whenComplete { result in
-            Task(executorPreference: LoopExecutor.shared) {
-                await self.left(name, member.app, result)
-            }
+        Task(executorPreference: LoopExecutor.shared) {
+            await self.goodbye(of: member, name)
         }
     }
 
-    private func begin(_ name: String) throws(APIError) {
-        guard busy.insert(name).inserted else {
-            throw APIError(.conflict, "\"\(name)\" is coming or going just now; try again")
+    /// Waits until the app has ended, and removes it: nobody who has waited for its end finds it still
+    /// there.
+    @discardableResult
+    private func goodbye(
+        of member: Member, _ name: String
+    ) async -> Result<SampleApp.Outcome, any Error> {
+        let result: Result<SampleApp.Outcome, any Error>
+        do {
+            result = .success(try await member.outcome.get())
+        } catch {
+            result = .failure(error)
         }
+        left(name, member.app, result)
+        return result
     }
 
     private func left(
@@ -177,7 +228,7 @@ actor OwnApps {
             let outcome = relay.loop.makePromise(of: SampleApp.Outcome.self)
             let handler = SampleAppHandler(
                 SampleApp(configuration: configuration), outcome: outcome,
-                stays: { registered.succeed() }, show: { _ in })
+                registered: { registered.succeed() }, show: { _ in })
             // Once the app is registered, this has no effect.
             outcome.futureResult.whenComplete { result in
                 let reason =
