@@ -32,7 +32,8 @@ struct DriveBench: Sendable {
                 .connect(host: "127.0.0.1", port: accessory.port).get()
             let bench = DriveBench(relay, try await accessory.nextLink(), logger)
             do {
-                try await body(bench)
+                // relayd's own apps have clocks.
+                try await onOwnThread { try await body(bench) }
             } catch {
                 await bench.headUnit.close()
                 throw error
@@ -71,6 +72,12 @@ struct DriveBench: Sendable {
     /// - Returns: The requested functions.
     func answerAll(
         _ reply: @Sendable (Frame) -> Frame? = { $0.success }
+    ) async throws -> [FunctionID] {
+        try await onOwnThread { try await answerEverything(reply) }
+    }
+
+    private func answerEverything(
+        _ reply: @Sendable (Frame) -> Frame?
     ) async throws -> [FunctionID] {
         var asked: [FunctionID] = []
         var sessions: UInt8 = 0
