@@ -64,9 +64,10 @@ enum StandInCalls {
         "raspi-config": { arguments, _ in arguments.isEmpty ? nil : "it has menus" },
         "bluetoothctl": { arguments, _ in
             let words = arguments.first == "--timeout" ? Array(arguments.dropFirst(2)) : arguments
+            // Without arguments it asks for confirmations.
             let known = [
-                ["power", "on"], ["discoverable", "on"], ["pairable", "on"], ["scan", "on"],
-                ["pair", "ADDRESS"], ["trust", "ADDRESS"],
+                [], ["power", "on"], ["discoverable", "on"], ["pairable", "on"],
+                ["pairable", "off"], ["scan", "on"], ["pair", "ADDRESS"], ["trust", "ADDRESS"],
             ]
             return known.contains(words) ? nil : "not a call of bluetoothctl that is known"
         },
