@@ -168,7 +168,8 @@ package final class OpenXCLanguage: AccessoryLanguage {
         }
         // What was written in this read has not been offered to the socket yet.
         flushLink()
-        guard !link.isWritable else { return true }
+        // Flushing may have shown that the link is gone, and then nobody would resume the client.
+        guard self.link === link, !link.isWritable else { return true }
         paused.insert(client.connection.id)
         client.connection.pause(.link)
         return false
