@@ -214,7 +214,7 @@ class WiresharkTests(unittest.TestCase):
     def test_rpcs_of_sessions(self):
         with open(os.path.join(ROOT, "Sources/SDLProtocol/RPC/FunctionID+Generated.swift")) as file:
             source = file.read()
-        numbers = dict(re.findall(r"let (\w+) = FunctionID\(rawValue: (\d+)\)", source))
+        numbers = dict(re.findall(r"static var (\w+): Self { Self\(rawValue: (\d+)\) }", source))
         names = {int(numbers[swift]): text for swift, text in re.findall(r'\(\.(\w+), "(\w+)"\)', source)}
         for name in captures():
             with self.subTest(name):
