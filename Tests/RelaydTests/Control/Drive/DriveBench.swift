@@ -58,11 +58,7 @@ struct DriveBench: Sendable {
         self.driving = driving
         faults = FaultHandlers(
             relay, facts: SessionFacts(), address: { "tcp:" }, reopen: { _ in })
-        context = RouteContext(
-            parameters: [:], gate: .unixSocket(DashboardToken()),
-            shares: ControlShares(
-                .init(Config.Control()), owner: 0, overflow: ControlOverflow()),
-            peer: .user(0), logger: logger, drive: drive, driver: "a test")
+        context = .ofTest(drive: drive, logger: logger)
         drive.whenOff { driving.driveIsOff() }
     }
 
