@@ -303,13 +303,11 @@ struct OpenXCLanguageTests {
             let write = #"{"bus":1,"id":291,"data":"0x01"}"# + "\0"
             try await client.says(String(repeating: write, count: 1000))
             try await bench.until { !$0.link.isUp }
+            // What it had said is read to its end.
+            try await bench.until { $0.apps.first?.counters.framesIn == 1000 }
             let vehicle = try await bench.openLink()
             try await client.says(.command(.deviceID))
-            // Behind what it had said, of which the next link may hear the rest.
-            var heard = ""
-            while !heard.contains("device_id") {
-                heard += String(buffer: try await vehicle.next(bytes: 1))
-            }
+            try await vehicle.hears(#"{"command":"device_id"}"# + "\0")
         }
     }
 
