@@ -168,8 +168,7 @@ package final class OpenXCLanguage: AccessoryLanguage {
         }
         // What was written in this read has not been offered to the socket yet.
         flushLink()
-        // Flushing may have shown that the link is gone, and then nobody would resume the client.
-        guard self.link === link, !link.isWritable else { return true }
+        guard !link.isWritable else { return true }
         paused.insert(client.connection.id)
         client.connection.pause(.link)
         return false

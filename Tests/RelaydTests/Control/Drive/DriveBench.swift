@@ -58,7 +58,11 @@ struct DriveBench: Sendable {
         self.driving = driving
         faults = FaultHandlers(
             relay, facts: SessionFacts(), address: { "tcp:" }, reopen: { _ in })
-        context = .ofTest(drive: drive, logger: logger)
+        context = RouteContext(
+            parameters: [:], gate: .unixSocket(DashboardToken()),
+            shares: ControlShares(
+                .init(Config.Control()), owner: 0, overflow: ControlOverflow()),
+            peer: .user(0), logger: logger, drive: drive, driver: "a test")
         drive.whenOff { driving.driveIsOff() }
     }
 

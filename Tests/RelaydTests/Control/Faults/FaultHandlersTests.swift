@@ -48,7 +48,7 @@ struct FaultHandlersTests {
                 FaultRuleRequest(filter: "app:radio rpc:Show", action: "drop")
             ])
             // Has asked what the observers know when this returns.
-            let added = Task.immediate { try await handlers.add(request, RouteContext.ofTest()) }
+            let added = Task.immediate { try await handlers.add(request, Self.context) }
             let observers = Task {
                 var decoder = TrafficDecoder()
                 while let items = await relay.tapQueue.nextBatch() {
@@ -68,5 +68,14 @@ struct FaultHandlersTests {
             await relay.shutDown()
             _ = await observers.value
         }
+    }
+
+    private static var context: RouteContext {
+        RouteContext(
+            parameters: [:], gate: .unixSocket(DashboardToken()),
+            shares: ControlShares(
+                .init(Config.Control()), owner: 0, overflow: ControlOverflow()),
+            peer: .user(0), logger: ControlTestServer.quiet, drive: DriveSwitch(true),
+            driver: "a test")
     }
 }

@@ -257,16 +257,3 @@ struct ControlTestServer {
         }
     }
 }
-
-extension RouteContext {
-    /// That of a request by root, for handlers that a test calls itself.
-    static func ofTest(
-        drive: DriveSwitch = DriveSwitch(true), logger: Logger = ControlTestServer.quiet
-    ) -> RouteContext {
-        RouteContext(
-            parameters: [:], gate: .unixSocket(DashboardToken()),
-            shares: ControlShares(
-                .init(Config.Control()), owner: 0, overflow: ControlOverflow()),
-            peer: .user(0), logger: logger, drive: drive, driver: "a test")
-    }
-}

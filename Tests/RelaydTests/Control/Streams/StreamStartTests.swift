@@ -100,7 +100,7 @@ struct StreamStartTests {
                         version: .http1_1, method: .GET, uri: "/?follow=0",
                         headers: ["Accept": "text/event-stream"]),
                     body: RequestBody(RequestParts(inbound), deadline: nil))
-                try await ResponseWriter(outbound).write(try await stream(request, .ofTest()))
+                try await ResponseWriter(outbound).write(try await stream(request, context))
             }
         }
         // The head has been written, and waits until the client takes it.
@@ -114,5 +114,14 @@ struct StreamStartTests {
             if case .body(.byteBuffer(let bytes)) = part { body += String(buffer: bytes) }
         }
         return body
+    }
+
+    private static var context: RouteContext {
+        RouteContext(
+            parameters: [:], gate: .unixSocket(DashboardToken()),
+            shares: ControlShares(
+                .init(Config.Control()), owner: 0, overflow: ControlOverflow()),
+            peer: .user(0), logger: ControlTestServer.quiet, drive: DriveSwitch(false),
+            driver: "a test")
     }
 }
